@@ -122,6 +122,22 @@ def test_each_fold_starts_afresh_and_goes_on_along_its_path():
     assert seen == [(4, 0.1, False), (4, 1.0, True)] * 3 + [(6, model.chosen_["C"], False)]
 
 
+def test_only_trials_end_early_and_with_looser_gaps():
+    seen = []
+
+    class Watched(M3N):
+        def fit(self, X, y):
+            seen.append((self.tol, self.max_iter))
+            return super().fit(X, y)
+
+    watched = {"M3N": Model("M3N", lambda **constants: Watched(verbose=0, **constants), "")}
+    model = Selected("M3N", (Path("C", (0.1, 1.0)),), watched, n_folds=2, tol=0.1, max_iter=7)
+    model.fit([np.eye(2)] * 4, ["ab"] * 4)
+    own = M3N()
+    assert seen == [(0.1, 7)] * 4 + [(own.tol, own.max_iter)]
+    assert model.get_params()["path_max_iter"] == 7
+
+
 def test_blocks_that_cannot_be():
     wrong = {"leave some of 4 samples": (4,), r"blocks are \(3, 2\)": (3, 2), "positive": (0, 2)}
     for message, sizes in wrong.items():

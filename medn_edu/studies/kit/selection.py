@@ -100,6 +100,7 @@ class Selected:
         last_on_all: bool = False,
         extend: int = 0,
         tol: float = 2e-2,
+        max_iter: int | None = None,
         random_state: int = 0,
         **fixed: float,
     ) -> None:
@@ -113,7 +114,7 @@ class Selected:
         self.blocks = (blocks,) if isinstance(blocks, int) else blocks
         self.last_on_all = last_on_all
         self.extend = extend
-        self.tol = tol
+        self.tol, self.max_iter = tol, max_iter  # while constants are tried
         self.random_state = random_state
         self.fixed = fixed
 
@@ -133,6 +134,7 @@ class Selected:
             "last_on_all": self.last_on_all,
             "extend": self.extend,
             "path_tol": self.tol,
+            **({} if self.max_iter is None else {"path_max_iter": self.max_iter}),
             "random_state": self.random_state,
         }
 
@@ -189,6 +191,8 @@ class Selected:
         model = self._make()
         if getattr(model, "tol", self.tol) < self.tol:
             model.set_params(tol=self.tol)
+        if self.max_iter is not None:
+            model.set_params(max_iter=self.max_iter)
         if "warm_start" in model.get_params():
             model.set_params(warm_start=True)
         return model
