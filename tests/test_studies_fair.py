@@ -11,6 +11,7 @@ from medn_edu.studies.kit.fair import (
     N_POINTS,
     Ranges,
     choices_text,
+    ends_text,
     fair_grids,
     fair_model,
     fair_models,
@@ -231,3 +232,10 @@ def test_settings_name_the_paths():
     assert model.get_params()["paths"] == (Path("C", (1.0, 2.0)),)
     assert "C" not in model.get_params()
     assert FAIR_MODELS["L1-M3N"].build().solver == "proximal"
+
+
+def test_what_captions_say_of_the_ends_of_six_constants():
+    rows = [{"model": "L2-CRF, six lam", "chosen": f"lam={lam}"} for lam in (16, 9, 0.01, 1)]
+    said = "The largest or the least of the six is chosen by L2-CRF, six lam, in 2 of 4 choices."
+    assert ends_text([*rows, {"model": "M3N", "chosen": "C=1"}]) == said
+    assert ends_text([{"model": "M3N", "chosen": "C=1"}]) == ""

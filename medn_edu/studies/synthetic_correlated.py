@@ -32,6 +32,7 @@ from medn_edu.studies.kit.fair import (
     Ranges,
     choices_text,
     choosing,
+    ends_text,
     fair_grids,
     fair_models,
     grids_text,
@@ -300,6 +301,7 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         grids=grids_text(fair_grids(RANGES)),
         choice=CHOICE[scale],
         choices=choices_text(fair),
+        ends=ends_text(shown),
     )
     report = report_errors(shown, table_lines(means), (), caption)
     more = paragraphs(

@@ -23,6 +23,7 @@ from medn_edu.studies.kit.fair import (
     Ranges,
     choices_text,
     choosing,
+    ends_text,
     fair_grids,
     fair_models,
     grids_text,
@@ -223,6 +224,7 @@ def report_iid(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         grids=grids_text(fair_grids(RANGES)),
         choice=CHOICE[scale],
         choices=choices_text(row for row in rows if row["model"] in COMPARED),
+        ends=ends_text(rows),
     )
     return report_errors(rows, lines, ("relevant",), caption)
 

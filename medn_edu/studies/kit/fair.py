@@ -274,6 +274,18 @@ def choices_text(rows: Iterable[Row]) -> str:
     return f"{text}; {sum(ends.values()):,} still lie at an end ({models})."
 
 
+def ends_text(rows: Iterable[Row]) -> str:
+    """Say for a caption how often CRFs choose the largest or the least of the papers' six constants."""
+    ends, texts = (PRINTED_LAMS.values[0], PRINTED_LAMS.values[-1]), []
+    for name, group in groups(rows, "model").items():
+        if name in SIX_LAM:
+            at_end = sum(
+                dict(read_constants(row.get("chosen"))).get("lam") in ends for row in group
+            )
+            texts.append(f"{name}, in {at_end} of {counted(len(group), 'choice')}")
+    return f"The largest or the least of the six is chosen by {listed(texts)}." if texts else ""
+
+
 def shapes_text(rows: Iterable[Row]) -> str:
     """Say for a caption how often models with two constants chose each shape."""
     texts = []
