@@ -19,7 +19,7 @@ from medn_edu.cli import main
 from medn_edu.explorers import new_figure, save_figure
 from medn_edu.files import sole_user
 from medn_edu.studies.kit import runner
-from medn_edu.studies.kit.gallery import EXPERIMENTS, PUBLISHED, write_page
+from medn_edu.studies.kit.gallery import COMPARISONS, PUBLISHED, write_page
 from medn_edu.studies.kit.specs import FitSpec, Report
 from medn_edu.studies.kit.stored import stored_folder, stored_rows, stored_studies
 from medn_edu.studies.kit.tables import read_csv
@@ -101,7 +101,7 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
     assert reproduce("--list") == 0
     _, _, *listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == list(STUDIES)
-    assert set(EXPERIMENTS) <= set(STUDIES)
+    assert set(COMPARISONS) <= set(STUDIES)
     for line in listed:
         assert len(line) <= 100
         assert line.endswith((" s", " min")), line

@@ -62,13 +62,14 @@ def summed_up(folder: Path, rows: Iterable[Row]) -> dict[str, Any]:
         values = {run[name] for run in made}
         return values.pop() if len(values) == 1 else None
 
+    jobs = common("jobs")  # None if they differ, and then the clock says little
     return {
         "date": made[-1]["date"] if made else datetime.date.today().isoformat(),
         "version": __version__,
         "fits": len(times),
-        "jobs": common("jobs"),
+        "jobs": jobs,
         "backend": common("backend"),
-        "seconds": round(sum(run["seconds"] or 0 for run in made), 1) if whole else None,
+        "seconds": round(sum(run["seconds"] or 0 for run in made), 1) if whole and jobs else None,
         "cpu_seconds": round(sum(time or 0.0 for time in times.values()), 1),
     }
 
