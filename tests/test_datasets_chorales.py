@@ -100,9 +100,10 @@ def test_rows_decide_not_line_ends_or_blanks(content, tmp_path, home):
         zipped(CONTENT + CONTENT),
         zipped(CONTENT, "other.data"),
         zipped(CONTENT)[:-30],
-        gzip.compress(CONTENT),
+        gzip.compress(CONTENT, mtime=0),
         b"",
     ],
+    ids=["a note", "twice", "no such member", "cut short", "gzip", "empty"],
 )
 def test_a_bad_download_leaves_nothing_behind(data, tmp_path, home):
     home["data"] = data
