@@ -42,9 +42,11 @@ class Iterate:
     weights : ndarray of float64, shape (n_weights,)
         Current weights.
     gap_estimate : float
-        The solver's own estimate of the absolute duality gap; only decides when to certify.
+        The solver's own estimate of the absolute duality gap; only decides when to certify.  Infinite
+        where the solver has none.
     objective_estimate : float
-        The solver's own estimate of the primal or dual value, for judging the gap's size.
+        The solver's own estimate of the primal or dual value, for judging the gap's size.  NaN is
+        allowed where the gap estimate is infinite.
     n_oracle_calls : int
         Calls of the decoding or summing oracle so far, one per sample visited.
     dual : callable or None
@@ -248,7 +250,8 @@ def run(
 
 
 def _check_finite(iterate: Iterate) -> None:
-    if not (np.isfinite(iterate.weights).all() and np.isfinite(iterate.objective_estimate)):
+    is_known = np.isfinite(iterate.objective_estimate) or iterate.gap_estimate == np.inf
+    if not (is_known and np.isfinite(iterate.weights).all()):
         raise ValueError(OVERFLOW)
 
 

@@ -8,8 +8,9 @@ from enumerated import KINDS, make_data, uneven_prior
 
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import MarginLoss, Problem
+from medn_edu.results import run
 from medn_edu.slacks import LinearSlack
-from medn_edu.solvers import online_subgradient, subgradient
+from medn_edu.solvers import m3n_iterates, online_subgradient, subgradient
 from medn_edu.theory.medn import enumerate_problem
 from medn_edu.theory.textbook import subgradient_step
 
@@ -84,3 +85,17 @@ def test_gap_falls_like_one_over_time(method):
     passes = at_work(method, make_problem("chain"))
     gaps = [iterate.gap_estimate for iterate in islice(passes, 300)]
     assert gaps[299] < 0.3 * gaps[49]
+
+
+def test_what_nobody_watches_ends_at_the_same_weights_and_certificate():
+    """With a tol that it cannot reach, online descent computes the gap at its end alone."""
+    problem, how = make_problem("chain"), {"solver": "online_subgradient", "beta": 0.02}
+    watched, alone = (
+        run(at_work(m3n_iterates, problem, **how, tol=tol), problem, tol=tol, max_iter=7)
+        for tol in (1e-10, 1e-11)
+    )
+    assert [np.isinf(r.trace[0].gap_estimate) for r in (watched, alone)] == [False, True]
+    assert np.array_equal(alone.weights, watched.weights)
+    assert (alone.primal, alone.dual) == (watched.primal, watched.dual)
+    assert alone.n_oracle_calls == watched.n_oracle_calls - 7 * problem.n_samples
+    assert not alone.converged

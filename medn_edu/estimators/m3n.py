@@ -63,7 +63,8 @@ class M3N(GraphNetwork, PriorNetwork):
         times ``w . x``, with one row of weights, and an edge both labels times a single weight.  The
         default solver takes no Ising tables: use ``"cutting_plane"``, or another model, such as `CRF`.
     tol : float, default=0.01
-        Relative duality gap at which to stop.
+        Relative duality gap at which to stop.  With one below 1e-10 ``"online_subgradient"``, which
+        never comes so far, computes it at the end alone; training is faster for that.
     max_iter : int, default=1000
         Largest number of passes over the samples.
     warm_start : bool, default=False
@@ -132,4 +133,4 @@ class M3N(GraphNetwork, PriorNetwork):
         if check_m3n_solver(self.solver, self.beta) == "block_frank_wolfe":
             return super()._iterates(problem, start)
         rng = random_generator(self.random_state)
-        return m3n_iterates(problem, self.solver, rng=rng, beta=self.beta)
+        return m3n_iterates(problem, self.solver, rng=rng, beta=self.beta, tol=self.tol)

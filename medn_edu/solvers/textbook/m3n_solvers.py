@@ -38,6 +38,7 @@ M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
 """The solvers there are; each takes a problem and ``rng``."""
 
 _WITH_STEPS = ("subgradient", "online_subgradient")
+_OUT_OF_REACH = 1e-10  # relative gaps that online sub-gradients never have
 
 
 def check_m3n_solver(name: str, beta: float | None = None) -> str:
@@ -60,6 +61,7 @@ def m3n_iterates(
     rng: np.random.Generator,
     warm_start: DualVariables | None = None,
     beta: float | None = None,
+    tol: float = 1e-2,
 ) -> Iterator[Iterate]:
     """Return the iterates of a solver of M3N, one per pass.
 
@@ -75,6 +77,9 @@ def m3n_iterates(
         Where ``"block_frank_wolfe"`` starts; the others start afresh.
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods.
+    tol : float, default=0.01
+        Relative gap that is aimed at.  With one below 1e-10 ``"online_subgradient"`` does not compute
+        gaps, which it would never reach, and which cost more than its steps.
 
     Returns
     -------
@@ -98,7 +103,9 @@ def m3n_iterates(
     make = M3N_SOLVERS[check_m3n_solver(solver, beta)]
     if make is block_frank_wolfe:
         return make(problem, rng=rng, warm_start=warm_start)
-    if solver in _WITH_STEPS:
+    if make is online_subgradient:
+        return make(problem, rng=rng, beta=beta, is_watched=tol >= _OUT_OF_REACH)
+    if make is subgradient:
         return make(problem, rng=rng, beta=beta)
     return make(problem, rng=rng)
 
@@ -115,7 +122,7 @@ def solve_quadratic_program(
 ) -> tuple[SolveResult, Dual]:
     """Solve M3N with a problem's samples, in an iteration of another method; warn if that fails."""
     quadratic = Problem(problem.data, problem.loss, prior, problem.n_jobs)
-    passes = m3n_iterates(quadratic, solver, **options)
+    passes = m3n_iterates(quadratic, solver, tol=tol, **options)
     result = run(passes, quadratic, tol=tol, max_iter=max_iter)
     if not result.converged:
         warn_user(
