@@ -16,7 +16,7 @@ from medn_edu.studies.chorales import (
     found_triads,
     lines_of,
 )
-from medn_edu.studies.kit.fair import COMPARED
+from medn_edu.studies.kit.fair import NAMES
 from medn_edu.studies.kit.selection import folds_of
 from medn_edu.studies.kit.specs import FitSpec
 from medn_edu.studies.kit.splits import N_PARTS, chorale_parts, chorale_split
@@ -97,7 +97,7 @@ def row(model, fold, error):
         line[10] = 1 - 2 * (chord_pitch(chord) % 2)
     weights[3] = 2 * np.eye(12)[1]  # C major is something else here
     weights[-1] = np.nan  # did not occur in training
-    chosen = model in COMPARED and model != "CRF"
+    chosen = model in NAMES and model != "CRF"
     return {
         "data": "chorales-4", "fold": fold, "model": model, "n_train": 48, "n_test": 12, "error": error,
         "train_error": 0.05, "n_weights": 1000, "n_nonzero": 500, "relative_gap": 0.01,
@@ -143,7 +143,7 @@ def test_report_and_figures_of_made_up_fits(rows, tmp_path):
     report = CHORALES_STUDY.report(rows, "paper")
     for text in (
         "50 of 5,000 test events (1.0 %)",
-        "LapMEDN errs least",
+        "epsilon-M3N errs least",
         "M3N keeps",
         "over 5 folds",
     ):

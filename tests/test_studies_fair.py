@@ -236,6 +236,6 @@ def test_settings_name_the_paths():
 
 def test_what_captions_say_of_the_ends_of_six_constants():
     rows = [{"model": "L2-CRF, six lam", "chosen": f"lam={lam}"} for lam in (16, 9, 0.01, 1)]
-    said = "The largest or the least of the six is chosen by L2-CRF, six lam, in 2 of 4 choices."
+    said = "An end of the six was chosen by L2-CRF, six lam, 2 times in 4."
     assert ends_text([*rows, {"model": "M3N", "chosen": "C=1"}]) == said
     assert ends_text([{"model": "M3N", "chosen": "C=1"}]) == ""

@@ -9,13 +9,14 @@ from sklearn.utils import Bunch
 
 from medn_edu.explorers.kit.style import series_style
 from medn_edu.studies.kit import splits
+from medn_edu.studies.kit.fair import NAMES
 from medn_edu.studies.kit.models import make_model
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec, Split
 from medn_edu.studies.kit.splits import ocr_unseen, word_errors
 from medn_edu.studies.kit.summary import numbers
 from medn_edu.studies.kit.trained import label_error, measured
-from medn_edu.studies.ocr import NAMES, OCR_STUDY, PRINTED
+from medn_edu.studies.ocr import OCR_STUDY, PRINTED
 from medn_edu.studies.ocr_full import OCR_FULL_STUDY, error_table
 
 FOLD = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 300))

@@ -35,7 +35,7 @@ from medn_edu.explorers.kit.picture import SavedPicture
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, series_style, styled
 from medn_edu.intervals import half_interval
 from medn_edu.studies.claims import scores
-from medn_edu.studies.kit.fair import COMPARED
+from medn_edu.studies.kit.fair import NAMES
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.kit.summary import By, groups, plus_minus, values, word_parts
 from medn_edu.studies.registry import STUDIES
@@ -52,7 +52,6 @@ Score = Any  # an error, or an array with the part of each word type
 FAIR = "fair protocol"
 """The reading in which every model has chosen its constants."""
 
-_MODELS = (*COMPARED, "epsilon-M3N")
 _THEIRS = ("CRF", "L2-CRF", "L1-CRF", "M3N", "L1-M3N")  # who choose in the papers, too
 _SIX = "papers' constants, six lam"  # of CRFs, in MEDN 7.1.1
 
@@ -63,7 +62,7 @@ def reading_of(name: str) -> tuple[str, str]:
     >>> reading_of("M3N 20 passes, mean slack")
     ('M3N', "papers' constants, 20 passes")
     """
-    model = max((known for known in _MODELS if name.startswith(known)), key=len, default=name)
+    model = max((known for known in NAMES if name.startswith(known)), key=len, default=name)
     ending = name.removeprefix(model).removesuffix(MEAN).strip(" ,")
     ending = "at its optimum" if ending.startswith("EM") else ending
     return model, f"papers' constants, {ending}" if ending else FAIR
@@ -73,7 +72,7 @@ def _rank(name: str) -> tuple[int, int, str]:
     """Put models in the order of the studies, their readings by the number of passes."""
     model, reading = reading_of(name)
     passes = re.findall(r"\d+", reading) or [0 if reading == FAIR else 10**6]
-    return _MODELS.index(model) if model in _MODELS else len(_MODELS), int(passes[0]), name
+    return NAMES.index(model) if model in NAMES else len(NAMES), int(passes[0]), name
 
 
 def _listed(models: Sequence[str]) -> dict[str, list[str]]:

@@ -23,8 +23,8 @@ from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, se
 from medn_edu.intervals import half_interval
 from medn_edu.studies.kit.fair import (
     CHOICE_COLUMNS,
-    COMPARED,
     FAIR_MODELS,
+    NAMES,
     Ranges,
     choices_text,
     fair_grids,
@@ -158,7 +158,7 @@ TRANSPOSED = ("L2-CRF", "M3N", "LapMEDN")
 _TABLES = {"commonest chord": 0, "notes": 12, "notes and bass": 24}
 _PER_EVENT = "per event"
 _PLAIN = (*_TABLES, _PER_EVENT)
-ORDER = (*_PLAIN, *COMPARED, *(f"{name}{_KEYS}" for name in TRANSPOSED))
+ORDER = (*_PLAIN, *NAMES, *(f"{name}{_KEYS}" for name in TRANSPOSED))
 """All models, in the order of tables."""
 
 
@@ -192,7 +192,7 @@ _MODELS: dict[str, Model] = {
         {_PER_EVENT: Model(_PER_EVENT, PerLetter, "logistic regression of each event by itself")},
         **_CHOICE,
     ),
-    **fair_models(RANGES, models=_CHAINS, **_CHOICE),
+    **fair_models(RANGES, NAMES, _CHAINS, **_CHOICE),
     **{f"{name}{_KEYS}": _in_all_keys(name) for name in TRANSPOSED},
 }
 _QUICK = (*_TABLES, "L2-CRF", "L1-CRF", "M3N", f"M3N{_KEYS}")
@@ -456,7 +456,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     events, unseen = (
         sum(group[0][name] for group in one_each) for name in ("n_events", "n_unseen")
     )
-    weights = max(line["n_weights"] for line in lines if line["model"] in COMPARED)
+    weights = max(line["n_weights"] for line in lines if line["model"] in NAMES)
     first = rows[0]
     caption = _TEXTS(
         "caption",
@@ -464,9 +464,11 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         n_train=first["n_train"],
         folds=counted(len(one_each), "fold"),
         weights=weights,
-        grids=grids_text(fair_grids(RANGES) | {_PER_EVENT: fair_paths("per letter", RANGES)}),
+        grids=grids_text(
+            fair_grids(RANGES, NAMES) | {_PER_EVENT: fair_paths("per letter", RANGES)}
+        ),
         choice=CHOICE[scale],
-        choices=choices_text(row for row in rows if row["model"] in COMPARED),
+        choices=choices_text(row for row in rows if row["model"] in NAMES),
         commonest=_of(lines, "commonest chord")["error"] * 100,
     )
     said = bullets(
@@ -477,7 +479,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         ]
     )
     gaps = _TEXTS("gaps", passes=MOST_PASSES, shares=_shares(rows))
-    shapes = shapes_text(row for row in rows if row["model"] in COMPARED)
+    shapes = shapes_text(row for row in rows if row["model"] in NAMES)
     return Report(
         _COLUMNS,
         lines,
@@ -505,7 +507,7 @@ def _of(lines: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
 
 def _findings(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     """Say who errs least, whose distance to M3N is sure, and what other keys bring."""
-    compared = [line for line in lines if line["model"] in COMPARED]
+    compared = [line for line in lines if line["model"] in NAMES]
     best = min(compared, key=lambda line: line["error"])
     texts = [_TEXTS("best", model=best["model"], error=100 * best["error"])]
     sure = [

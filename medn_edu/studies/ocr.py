@@ -16,7 +16,7 @@ from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
 from medn_edu.studies.kit.fair import (
     CHOICE_COLUMNS,
-    COMPARED,
+    NAMES,
     SIX_LAM,
     Ranges,
     choices_text,
@@ -73,9 +73,6 @@ _REFERENCE = "M3N"  # whose errors are subtracted
 
 RANGES = Ranges(l2_crf=(30, 0.1), l1_crf=(6, 0.06), m3n=(0.01, 3), l1_m3n=(0.1, 1))
 """Constants of the fair protocol, before paths are extended."""
-
-NAMES = (*COMPARED, "epsilon-M3N")
-"""The models that choose their constants, and the CRF without a penalty, which has none."""
 
 
 _BALL = {
@@ -348,7 +345,7 @@ OCR_STUDY = Study(
     draw=_draw,
     report=_report,
     remarks=MEMORY,
-    duration="quick 15 s, paper 60 min",
+    duration="quick 15 s, paper 55 min",
     shows="MEDN 7, L1-M3N 4",
     place=7,
 )

@@ -12,6 +12,7 @@ import numpy as np
 
 from medn_edu.explorers import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.studies.kit.fair import (
+    NAMES,
     choices_text,
     choosing,
     fair_grids,
@@ -30,7 +31,6 @@ from medn_edu.studies.ocr import (
     MEASURED,
     MEMORY,
     MEMORY_NOTE,
-    NAMES,
     RANGES,
     fits_text,
     known_rows,

@@ -90,6 +90,9 @@ COMPARED = (
 )  # fmt: skip
 """The models that studies compare, in the order of tables and legends."""
 
+NAMES = (*COMPARED, "epsilon-M3N")
+"""The same and epsilon-M3N, which is ours and takes part on real data."""
+
 
 @dataclass(frozen=True)
 class Ranges:
@@ -282,8 +285,8 @@ def ends_text(rows: Iterable[Row]) -> str:
             at_end = sum(
                 dict(read_constants(row.get("chosen"))).get("lam") in ends for row in group
             )
-            texts.append(f"{name}, in {at_end} of {counted(len(group), 'choice')}")
-    return f"The largest or the least of the six is chosen by {listed(texts)}." if texts else ""
+            texts.append(f"{name}, {at_end} times in {len(group)}")
+    return f"An end of the six was chosen by {listed(texts)}." if texts else ""
 
 
 def shapes_text(rows: Iterable[Row]) -> str:
