@@ -514,7 +514,7 @@ VARIATIONAL_STUDY = Study(
     ),
     draw=_draw,
     report=_report,
-    duration="quick 8 s, paper 8 min",
+    duration="quick 8 s, paper 7 min",
     more_figures={"weights": _draw_weights},
     place=11,
 )

@@ -454,7 +454,7 @@ PRIOR_STUDY = Study(
     ),
     draw=_draw,
     report=_report,
-    duration="quick 8 s, paper 12 min",
+    duration="quick 8 s, paper 11 min",
     more_figures={"sparsity": _draw_sparsity},
     place=12,
 )

@@ -404,7 +404,7 @@ SENSITIVITY_STUDY = Study(
     draw=_draw,
     report=_report,
     remarks=_TEXTS("remarks"),
-    duration="quick 10 s, paper 20 min",
+    duration="quick 10 s, paper 19 min",
     shows="MEDN 9, LapM3N 5",
     place=10,
 )

@@ -716,7 +716,7 @@ SHAPE_STRENGTH_STUDY = Study(
     fit=_Fits(split_of, _MODELS, _measure, _MEASURED),
     draw=_draw_maps,
     report=_report,
-    duration="quick 10 s, paper 25 min",
+    duration="quick 10 s, paper 20 min",
     more_figures={"plane": _draw_plane},
     place=16,
 )

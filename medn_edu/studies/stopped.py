@@ -24,13 +24,16 @@ from medn_edu.studies.kit.models import Model
 PASSES = (5, 20, 60, 200)
 """Passes after which sub-gradient descent ends."""
 
+ENDLESS = 1e-12
+"""A ``tol`` that sub-gradient descent never reaches, so that only its passes end it."""
+
 MEAN = ", mean slack"
 """Ends the names of models whose ``C`` is the price of the mean slack."""
 
 
 def steps(passes: int) -> dict[str, Any]:
     """Return the settings of an estimator whose training nothing ends but the number of passes."""
-    return {"solver": "online_subgradient", "tol": 1e-12, "max_iter": passes, "verbose": 0}
+    return {"solver": "online_subgradient", "tol": ENDLESS, "max_iter": passes, "verbose": 0}
 
 
 class _PricedPerSample(BaseEstimator):
