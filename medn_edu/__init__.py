@@ -76,7 +76,13 @@ if TYPE_CHECKING:
     )
     from medn_edu.results import SolveResult
     from medn_edu.samples import Forest, Graph, grid
-    from medn_edu.text import SequenceVectorizer, read_conll, span_scores
+    from medn_edu.text import (
+        SequenceVectorizer,
+        page_to_sample,
+        parse_page,
+        read_conll,
+        span_scores,
+    )
 
 __all__ = [
     "CRF",
@@ -103,6 +109,8 @@ __all__ = [
     "load_wnut17",
     "make_chain_crf",
     "make_text",
+    "page_to_sample",
+    "parse_page",
     "priors",
     "problems",
     "read_conll",
@@ -140,6 +148,8 @@ _HOME = {
     "make_text": "datasets",
     "token_features": "datasets",
     "SequenceVectorizer": "text",
+    "page_to_sample": "text",
+    "parse_page": "text",
     "read_conll": "text",
     "span_scores": "text",
 }

@@ -124,6 +124,12 @@ def require_bach():
     require_data("bach", "the Bach chorales")
 
 
+@pytest.fixture(scope="session")
+def require_sst():
+    """The same for the Stanford Sentiment Treebank."""
+    require_data("sst", "the Stanford Sentiment Treebank")
+
+
 def require_data(name, title):
     from medn_edu.datasets import status
 

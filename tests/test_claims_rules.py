@@ -208,6 +208,29 @@ def learned():
     return learned
 
 
+def pages(column, first, second, noise=0.2):
+    """Rows of web-extraction; what scores lack to 100 %."""
+    return [
+        {"data": row["data"].replace("ocr", "web"), "fold": row["fold"], "model": row["model"],
+         column: 1 - row["error"]}
+        for row in ocr({"M3N": first, "CRF": second}, noise)
+    ]  # fmt: skip
+
+
+def of_pages(measure, column):
+    """What is planted of a score of pages: a lead, likeness, and a lead that shrinks."""
+    few = short(f"gain of {measure}", "better", "worse", where="few samples")("M3N", "CRF")
+    alike = rule(f"difference of {measure}", first="M3N", second="CRF", within=1)
+    more = lambda n, fold: 20 + 4 * (n == 100)  # noqa: E731
+    fewer = lambda n, fold: 20 + 4 * (n == 250)  # noqa: E731
+    return [
+        (rule(measure, better="M3N", worse="CRF"),
+         (pages(column, 20, 22), pages(column, 20, 20.1, noise=3), pages(column, 22, 20))),
+        (alike, (pages(column, 20, 20.3), pages(column, 20, 21, noise=1), pages(column, 20, 22))),
+        (few, (pages(column, 20, more), pages(column, 20, 20, noise=3), pages(column, 20, fewer))),
+    ]  # fmt: skip
+
+
 SPARSE, DENSE = weights_of(1, 0.01), weights_of(1, 1)
 ONE_ZERO = np.where(np.arange(100) < 1, 0, DENSE)
 HALF_ZERO = np.where(np.arange(100) < 50, 0, DENSE)
@@ -242,6 +265,8 @@ PLANTED = [
      (sparse_gain(4), sparse_gain(0, noise=4), sparse_gain(-4))),
     (gain("M3N", "CRF", "many relevant"),
      (sparse_gain(-4), sparse_gain(0, noise=4), sparse_gain(4))),
+    *of_pages("average F1", "f1"),
+    *of_pages("block instance accuracy", "block"),
     (near("M3N", 20, 3),
      (pair(20, 20), pair(23, 20), pair(30, 20))),
     (sensitive("M3N"),
@@ -520,11 +545,27 @@ def test_failed_fits_do_not_count_and_parts_of_a_data_set_are_averaged():
 
 def test_units_are_what_was_drawn_independently():
     names = {"iid-10-50": "iid-10", "iid-30-50": "iid-30", "ocr-100": "ocr", "ocr-250": "ocr",
+             "web-5": "web", "templates-40": "templates-40",
              "chorales-plain": "chorales", "chorales-12 keys": "chorales", "bach": "bach"}  # fmt: skip
     for data, kind in names.items():
         rows = [{"data": data, "fold": 3, "model": "M3N", "error": 0.2}]
         [units] = scores.scores_of(rows)["M3N"].values()
         assert units == {(kind, 3): 20.0}
+
+
+def test_draws_that_share_records_have_longer_intervals():
+    """By the mean share, 24 %: sqrt(1/10 + 0.24 / 0.76) for sqrt(1/10)."""
+    rows = pages("f1", 20, 22)
+    alone = [
+        {**row, "data": row["data"].replace("web", "ocr"), "error": 1 - row["f1"]} for row in rows
+    ]
+    shared = rule("average F1", better="M3N", worse="CRF").decide(rows)
+    found = better("M3N", "CRF").decide(alone)
+    assert shared.effect == pytest.approx(found.effect)
+    times = np.sqrt(0.1 + (1.7 / 7) / (1 - 1.7 / 7)) / np.sqrt(0.1)
+    assert np.ptp(shared.interval) == pytest.approx(times * np.ptp(found.interval))
+    new = [{**row, "data": "templates-40", "f1": 0.0} for row in rows]
+    assert rule("average F1", better="M3N", worse="CRF").decide(rows + new) == shared
 
 
 def words(errors):

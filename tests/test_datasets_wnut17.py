@@ -82,7 +82,7 @@ def test_a_data_set_of_several_files_is_here_when_all_are(tmp_path, downloads):
     assert fetch(tmp_path, name="wnut17").valid
     assert len(downloads) == 4, "only the damaged one again"
     with pytest.raises(
-        ValueError, match=r"^name is 'mnist'; expected 'ocr', 'wnut17' or 'bach'\.$"
+        ValueError, match=r"^name is 'mnist'; expected one of 'ocr', 'wnut17', 'bach' or 'sst'\.$"
     ):
         fetch(name="mnist")
 

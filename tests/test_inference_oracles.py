@@ -41,6 +41,20 @@ def test_best_labelling(case):
 
 
 @few
+@given(cases())
+def test_a_root_is_told_the_best_score_of_each_of_its_labels(case):
+    assume(is_possible(case))
+    for tree in case.trees():
+        up, down = reference.max_product(tree)
+        every, scores = reference.labellings(tree), reference.all_scores(tree)
+        for root in tree.roots():
+            best = [scores[every[:, root] == b].max() for b in range(tree.n_labels)]
+            rest = sum(up[t].max() for t in tree.roots() if t != root)
+            np.testing.assert_allclose(up[root] + rest, best, atol=1e-12)
+            np.testing.assert_array_equal(down[root], up[root])
+
+
+@few
 @given(cases(), st.sampled_from([1, 2, 3, 10, 2000]))
 def test_k_best(case, k):
     assume(is_possible(case))

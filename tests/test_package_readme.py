@@ -22,11 +22,12 @@ def test_examples_are_short_and_print_what_they_say():
     codes, outputs, names = blocks("python"), blocks("text"), {}
     lines = [[line for line in code.splitlines() if line] for code in codes]
     assert len([line for line in lines[0] if "import" not in line]) <= 10
-    assert len(codes) == 5
+    assert len(codes) == 6
     assert len(lines[1]) <= 15
     assert len(lines[2]) <= 7
-    assert len(lines[3]) <= 10
-    assert len(lines[4]) <= 32
+    assert len(lines[3]) <= 15
+    assert len(lines[4]) <= 10
+    assert len(lines[5]) <= 32
     for code, output in zip(codes, outputs, strict=False):  # the tree of files is text, too
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():

@@ -11,8 +11,8 @@ from medn_edu.studies.chorales import (
     CHORALES_STUDY,
     ORDER,
     TRIADS,
+    Chords,
     InAllKeys,
-    Lookup,
     found_triads,
     lines_of,
 )
@@ -29,7 +29,7 @@ def test_looking_up_the_notes_errs_as_is_known(require_bach):
     bach = load_chorales(download=False)
     predicted = []
     for k in range(60):
-        model = Lookup().fit(
+        model = Chords().fit(
             bach.data[:k] + bach.data[k + 1 :], bach.target[:k] + bach.target[k + 1 :]
         )
         predicted += model.predict(bach.data[k : k + 1])
@@ -39,11 +39,11 @@ def test_looking_up_the_notes_errs_as_is_known(require_bach):
 def test_a_table_says_the_commonest_chord_of_each_key():
     X = [np.array([[1.0, 0], [1, 0], [1, 1], [0, 1]])]
     y = [["C_M", "A_m", "A_m", "G_M"]]
-    assert Lookup(2).fit(X, y).predict([np.array([[1.0, 1], [0, 1], [0, 0]])])[0].tolist() == [
+    assert Chords(2).fit(X, y).predict([np.array([[1.0, 1], [0, 1], [0, 0]])])[0].tolist() == [
         "A_m", "G_M", "A_m",
     ]  # fmt: skip
-    assert Lookup(1).fit(X, y).predict(X)[0].tolist() == ["A_m", "A_m", "A_m", "G_M"]
-    assert Lookup(0).fit(X, y).predict(X)[0].tolist() == ["A_m"] * 4
+    assert Chords(1).fit(X, y).predict(X)[0].tolist() == ["A_m", "A_m", "A_m", "G_M"]
+    assert Chords(0).fit(X, y).predict(X)[0].tolist() == ["A_m"] * 4
 
 
 def test_parts_hold_whole_tunes(require_bach):

@@ -11,12 +11,14 @@ from medn_edu.studies.kit.fair import (
     N_POINTS,
     Ranges,
     choices_text,
+    ending_after,
     ends_text,
     fair_grids,
     fair_model,
     fair_models,
     fair_paths,
     grids_text,
+    once,
     shapes_text,
 )
 from medn_edu.studies.kit.models import Model, make_model
@@ -137,6 +139,35 @@ def test_only_trials_end_early_and_with_looser_gaps():
     own = M3N()
     assert seen == [(0.1, 7)] * 4 + [(own.tol, own.max_iter)]
     assert model.get_params()["path_max_iter"] == 7
+
+
+def test_only_labels_that_are_judged_count():
+    """Half of the nodes are right whatever the constant, the others wrong with a small one."""
+
+    class Halves(Planted):
+        def predict(self, X):
+            return [np.repeat(["a", "b" if self.constants["C"] > 1 else "a"], 500) for _ in X]
+
+    X, y = [np.zeros((1000, 1))] * 4, [np.repeat(["a", "b"], 500)] * 4
+    errors = {}
+    for judged in (None, ("a",), ("b",)):
+        models = {"halves": Model("halves", lambda **_: Halves(None), "")}
+        path = Path("C", (1.0, 2.0))
+        model = Selected("halves", (path,), models, n_folds=2, judged=judged).fit(X, y)
+        errors[judged] = model.errors_.tolist()
+        assert ("judged" in model.get_params()) == (judged is not None)
+    assert errors == {None: [0.5, 0.0], ("a",): [0.0, 0.0], ("b",): [1.0, 0.0]}
+
+
+def test_models_are_given_constants_or_choose_them_and_lapmedn_ends_early():
+    given = ending_after(7)
+    assert given["LapMEDN"].build(C=1.0, lam=2.0).max_iter == 7
+    assert given["LapMEDN variational"].build().method == "variational"
+    assert given["M3N"] is FAIR_MODELS["M3N"]
+    chooses = fair_model("M3N", (Path("C", (0.1, 1.0)),), given)
+    model = once("M3N", given["M3N"], chooses)
+    assert model.build(C=3.0).C == 3
+    assert model.build(blocks=5).blocks == (5,)
 
 
 def test_blocks_that_cannot_be():

@@ -111,6 +111,15 @@ def test_the_training_error_is_that_of_the_words_that_trained(last_on_all, n_tra
     assert (found["train_error"] == found["error"]) == last_on_all
 
 
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_errors_are_counted_label_by_label(kind):
+    true = [kind(["a", "b"]), kind(["b"])]
+    assert label_error([kind(["a", "a"]), kind(["b"])], true) == pytest.approx(1 / 3)
+    for wrong in ([kind(["a"]), kind(["b"])], [kind(["a", "b"])]):
+        with pytest.raises(ValueError):
+            label_error(wrong, true)
+
+
 def test_wrong_letters_are_counted_word_by_word(monkeypatch):
     words = ["ba", "ab", "ab", "ba", "ca", "ab"]  # the first two train
     letters = Bunch(

@@ -36,7 +36,11 @@ def identity(samples):
     return {hash(sample.tobytes()) for sample in samples}
 
 
-@pytest.mark.parametrize("name", [name for name, study in STUDIES.items() if study.trains])
+# Product records may be alike; their own test looks at which of them are taken.
+_TRAIN = [name for name, study in STUDIES.items() if study.trains and name != "web-extraction"]
+
+
+@pytest.mark.parametrize("name", _TRAIN)
 def test_no_sample_tests_that_trained_or_chose(name):
     study = STUDIES[name]
     fits = sorted(study.fits("paper", 0), key=lambda spec: spec.fold)  # as chains are kept

@@ -23,6 +23,7 @@ from medn_edu import (
     CRF,
     M3N,
     Forest,
+    Graph,
     SequenceVectorizer,
     load_model,
     read_conll,
@@ -147,6 +148,21 @@ BAD |= {f"node 1 of sample 1 of X {said}": [X[0], [[], token]] for said, token i
 def test_bad_input_is_told_in_one_sentence(message):
     for call in (SequenceVectorizer().fit, SequenceVectorizer().fit(X).transform):
         assert refusal(call, BAD[message]).startswith(message)
+
+
+def test_a_window_needs_a_chain():
+    tokens = [{"word": word} for word in "abc"]
+    plain = SequenceVectorizer(window=1).fit([tokens])
+    for chain in (Forest(tokens), Forest(tokens, parents=[-1, 0, 1])):
+        [sample] = plain.transform([chain])
+        assert (sample.features != plain.transform([tokens])[0]).nnz == 0
+    for odd in (Forest(tokens, parents=[-1, 0, 0]), Graph(tokens, [[0, 1], [1, 2]])):
+        start = (
+            f"sample 1 of X is a {type(odd).__name__} that is no chain, and window is 1; expected"
+        )
+        for call in (SequenceVectorizer(window=1).fit, plain.transform):
+            assert refusal(call, [tokens, odd]).startswith(start)
+        SequenceVectorizer().fit([tokens, odd])
 
 
 def test_a_generator_is_read_sentence_by_sentence():

@@ -12,6 +12,7 @@ _TITLES = {
     "ocr": ("The OCR letters", "medn-edu reproduce ocr"),
     "wnut17": ("The WNUT17 sentences", "medn-edu bench"),
     "bach": ("The Bach chorales", "medn-edu reproduce chorales"),
+    "sst": ("The trees of the Stanford Sentiment Treebank", "medn-edu reproduce sentiment"),
 }
 
 

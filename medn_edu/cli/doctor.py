@@ -58,6 +58,9 @@ def examine() -> Iterator[Finding]:
     for name in _REQUIRED:
         yield _package(name, needed=True, remedy=f"pip install {name}")
     yield _package("jupyterlab", needed=True, remedy="pip install 'medn_edu[lab]'")
+    yield _package(
+        "selectolax", needed=False, remedy="reads web pages: pip install 'medn_edu[web]'"
+    )
     for name in ("python-crfsuite", "hmmlearn"):
         yield _package(
             name, needed=False, remedy="only `bench` uses it: pip install 'medn_edu[bench]'"

@@ -19,6 +19,10 @@ data sets show that from several sides:
 * `load_chorales`, the chords of Bach's chorales (33 kB, downloaded too): what sounds at each moment is
   known, and the chord is to be named.  There are more weights than events, so the prior decides.
   `transpose_chorales` moves them to all twelve keys.
+* `load_sst`, sentences of film reviews as parse trees (downloaded, 0.8 MB), with a sentiment on each of
+  their phrases.  `make_opinions` makes a few such trees by rules, without a file.
+* `make_pages`, product pages of 37 made-up shops as HTML, with marks that say what is a name, an image,
+  a price or a description: trees.
 * `make_text`, sentences of made-up words, which need no file.  They have the tens of thousands of
   rare features that real text has, so they show how long training on text takes.
 * `draw_image`, binary images of our own, `make_noisy_images`, noisy copies of them, and
@@ -47,8 +51,11 @@ from medn_edu.datasets.handwriting import Handwriting, load_handwriting
 from medn_edu.datasets.images import NOISES, Noise, make_noisy_images, make_random_images
 from medn_edu.datasets.made_up import make_text, token_features
 from medn_edu.datasets.ocr import load_ocr
+from medn_edu.datasets.opinions import make_opinions
+from medn_edu.datasets.pages import make_pages
 from medn_edu.datasets.remote import DataError, DataStatus, fetch, status
 from medn_edu.datasets.sentences import load_sentences
+from medn_edu.datasets.sst import load_sst
 from medn_edu.datasets.synthetic import make_chain_crf
 from medn_edu.datasets.wnut17 import load_wnut17
 
@@ -66,9 +73,12 @@ __all__ = [
     "load_handwriting",
     "load_ocr",
     "load_sentences",
+    "load_sst",
     "load_wnut17",
     "make_chain_crf",
     "make_noisy_images",
+    "make_opinions",
+    "make_pages",
     "make_random_images",
     "make_text",
     "status",

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import pooch
 
-from medn_edu.checks import check_choice
+from medn_edu.checks import check_choice, shown
 from medn_edu.files import reason, write_atomically
 
 _Parsed = TypeVar("_Parsed")
@@ -81,7 +81,7 @@ class RemoteFile:
     n_bytes: int  # of the uncompressed content
     what: str  # what it holds, in the plural
     instead: str  # the function whose data need no file
-    archive: bool = False  # whether the address sends a zip archive with it
+    member: str = ""  # its path in the zip archive that the address sends, if it sends one
     by_rows: bool = False  # whether line ends, and blanks around fields, make no difference
 
     @property
@@ -130,6 +130,12 @@ _WNUT17_FILES = {
     ),
 }
 
+_SST_FILES = {
+    "train": ("e2f3f41b0b1e6d4dddc0effe3bfc2d27ed8928079aa9a03d652311614fc5feb7", 2_160_058),
+    "dev": ("0e9336aed6e4730e19f58d00a77b3f0297efdb755f7b5e598c98a05e3f97ea40", 280_825),
+    "test": ("6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761", 559_614),
+}
+
 FILES: dict[str, tuple[RemoteFile, ...]] = {
     "ocr": (
         RemoteFile(
@@ -163,9 +169,22 @@ FILES: dict[str, tuple[RemoteFile, ...]] = {
             n_bytes=393_200,
             what="the Bach chorales",
             instead="load_sentences()",
-            archive=True,
+            member="jsbach_chorals_harmony.data",
             by_rows=True,
         ),
+    ),
+    "sst": tuple(
+        RemoteFile(
+            folder="sst",
+            name=f"{part}.txt",
+            url="https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+            sha256=sha256,
+            n_bytes=n_bytes,
+            what="the trees of the Stanford Sentiment Treebank",
+            instead="make_opinions()",
+            member=f"trees/{part}.txt",
+        )
+        for part, (sha256, n_bytes) in _SST_FILES.items()
     ),
 }
 """The files of each data set."""
@@ -205,7 +224,7 @@ def status(data_home: str | os.PathLike[str] | None = None, *, name: str = "ocr"
     ----------
     data_home : str or path, optional
         As in `load_ocr`.
-    name : {"ocr", "wnut17", "bach"}, default="ocr"
+    name : {"ocr", "wnut17", "bach", "sst"}, default="ocr"
         Which data set.
 
     Returns
@@ -261,7 +280,7 @@ def fetch(
     ----------
     data_home : str or path, optional
         As in `load_ocr`.
-    name : {"ocr", "wnut17", "bach"}, default="ocr"
+    name : {"ocr", "wnut17", "bach", "sst"}, default="ocr"
         Which data set.
     progress : bool, default=False
         Whether to show a progress bar on standard error.
@@ -290,6 +309,10 @@ def fetch(
 
 def _places(file: RemoteFile, data_home: str | os.PathLike[str] | None) -> list[tuple[Path, str]]:
     """Return where to look, in order; the last place is the one that downloads go to."""
+    if not (data_home is None or isinstance(data_home, str | os.PathLike)):
+        raise TypeError(
+            f"data_home is {shown(data_home)}; expected a path, or None for the default."
+        )
     if data_home is not None:
         folders = [(Path(data_home), "data_home")]
     else:
@@ -360,8 +383,8 @@ def _download(
 def _gzipped(file: RemoteFile, data: bytes) -> bytes | None:
     """Return the right file, gzipped, or None; it may come plain, or be unpacked on the way."""
     try:
-        if file.archive:
-            with zipfile.ZipFile(io.BytesIO(data)).open(file.name) as stream:
+        if file.member:
+            with zipfile.ZipFile(io.BytesIO(data)).open(file.member) as stream:
                 data = stream.read(file.limit)
         if file.is_right(data):
             return gzip.compress(data, mtime=0)

@@ -23,6 +23,7 @@ from medn_edu.explorers.kit.style import (
     series_style,
     styled,
 )
+from medn_edu.explorers.kit.trees import draw_tree
 from medn_edu.explorers.l1_path import l1_path
 from medn_edu.explorers.lattice import best_path
 from medn_edu.explorers.losses import losses
@@ -41,8 +42,10 @@ from medn_edu.explorers.norms import (
     plain_solids,
 )
 from medn_edu.explorers.pac_bayes import pac_bayes_terms
+from medn_edu.explorers.pages import pages
 from medn_edu.explorers.projections import projections
 from medn_edu.explorers.reading import read_words
+from medn_edu.explorers.sentiment import sentiment
 from medn_edu.explorers.shrinkage import (
     ShrinkageCurve,
     draw_shrinkage,
@@ -83,6 +86,7 @@ __all__ = [
     "draw_norm_solid",
     "draw_shrinkage",
     "draw_transitions",
+    "draw_tree",
     "draw_weight_images",
     "draw_words",
     "frank_wolfe",
@@ -97,6 +101,7 @@ __all__ = [
     "new_figure",
     "norm_balls",
     "pac_bayes_terms",
+    "pages",
     "plain_balls",
     "plain_solids",
     "prior_gallery",
@@ -104,6 +109,7 @@ __all__ = [
     "projections",
     "read_words",
     "save_figure",
+    "sentiment",
     "series_style",
     "shrinkage",
     "shrinkage_curve",

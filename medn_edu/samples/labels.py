@@ -31,14 +31,7 @@ def encode_labels(
     (array([0, 1, 0]), array(['a', 'b'], dtype='<U1'))
     """
     flat = _flat_labels(y, samples)
-    if classes is not None:
-        known = list(classes)
-    else:
-        known = list(set(flat))
-        try:
-            known.sort()  # type: ignore[call-arg]
-        except TypeError:
-            known.sort(key=lambda label: (type(label).__name__, repr(label)))
+    known = sorted_labels(flat) if classes is None else list(classes)
     codes = _positions(flat, known)
     unseen = np.flatnonzero(codes < 0)
     if len(unseen):
@@ -66,6 +59,19 @@ def encode_seen_labels(
     return samples.as_packed(codes), _shortened(list(unseen))
 
 
+def sorted_labels(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Return the different labels in order; those that cannot be compared by type and text.
+
+    >>> sorted_labels("banana"), sorted_labels([2, "a", 1])
+    (['a', 'b', 'n'], [1, 2, 'a'])
+    """
+    known: list[Any] = list(set(labels))
+    try:
+        return sorted(known)
+    except TypeError:
+        return sorted(known, key=lambda label: (type(label).__name__, repr(label)))
+
+
 def _positions(labels: list[Hashable], known: Sequence[Hashable]) -> np.ndarray:
     """Return where each label stands among the known ones; -1 for all others."""
     code_of = {label: code for code, label in enumerate(known)}
@@ -74,26 +80,34 @@ def _positions(labels: list[Hashable], known: Sequence[Hashable]) -> np.ndarray:
 
 def _flat_labels(y: Iterable[Any], samples: SampleSet) -> list[Hashable]:
     """Return the labels of all nodes as Python objects, if there is one at each."""
+    return [label for labels in label_lists(y, samples.lengths) for label in labels]
+
+
+def label_lists(y: Iterable[Any], lengths: Sequence[int] | np.ndarray) -> list[list[Hashable]]:
+    """Return the labels of samples with so many nodes as Python objects, if there is one at each.
+
+    >>> import numpy as np
+    >>> label_lists(["ab", np.array([3])], [2, 1])
+    [['a', 'b'], [3]]
+    """
     if isinstance(y, Set):
         raise TypeError(f"y is a {type(y).__name__}, which has no order; expected a list.")
     sequences = as_list(y, "y", "one label sequence per sample")
-    if len(sequences) != samples.n_samples:
+    if len(sequences) != len(lengths):
         raise ValueError(
-            f"X has {samples.n_samples} samples but y has {len(sequences)} label sequences; "
+            f"X has {len(lengths)} samples but y has {len(sequences)} label sequences; "
             "expected one label sequence per sample."
         )
-    flat: list[Hashable] = []
-    for i, sequence in enumerate(sequences):
-        labels = _label_list(sequence, i)
-        if len(labels) != samples.lengths[i]:
+    lists = [_label_list(sequence, i) for i, sequence in enumerate(sequences)]
+    for i, (labels, length) in enumerate(zip(lists, lengths, strict=True)):
+        if len(labels) != length:
             raise ValueError(
-                f"sample {i} has {samples.lengths[i]} nodes but y[{i}] has {len(labels)} labels; "
+                f"sample {i} has {length} nodes but y[{i}] has {len(labels)} labels; "
                 "expected one label per node."
             )
         for label in labels:
             _check_label(label, i)
-        flat.extend(labels)
-    return flat
+    return lists
 
 
 def _label_list(sequence: Any, i: int) -> list[Hashable]:
@@ -235,6 +249,7 @@ def label_mask(samples: SampleSet, classes: np.ndarray) -> np.ndarray | None:
         return None
     code_of = {label: code for code, label in enumerate(classes.tolist())}
     mask = np.ones((samples.n_nodes, len(code_of)), dtype=bool)
+    row_of: dict[int, np.ndarray] = {}  # of collections: many nodes share one
     for i, (allowed, rows) in enumerate(
         zip(samples.allowed_labels, samples.cut(mask), strict=True)
     ):
@@ -247,15 +262,18 @@ def label_mask(samples: SampleSet, classes: np.ndarray) -> np.ndarray | None:
             rows[:] = allowed
         elif allowed is not None:
             for t, labels in enumerate(allowed):
-                if labels is not None:
-                    rows[t] = False
-                    rows[t, _allowed_codes(labels, code_of, i, t)] = True
-        empty = np.flatnonzero(~rows.any(axis=1))
-        if len(empty):
-            raise ValueError(
-                f"allowed_labels of sample {i} allow no label at node {empty[0]}; expected at least one."
-            )
-    return samples.as_packed(mask)
+                if id(labels) not in row_of:
+                    row_of[id(labels)] = row = np.full(len(code_of), labels is None)
+                    row[[] if labels is None else _allowed_codes(labels, code_of, i, t)] = True
+            rows[:] = [row_of[id(labels)] for labels in allowed]
+    mask = samples.as_packed(mask)
+    empty = np.flatnonzero(~mask.any(axis=1))
+    if len(empty):
+        i, t = samples.place(int(empty[0]))
+        raise ValueError(
+            f"allowed_labels of sample {i} allow no label at node {t}; expected at least one."
+        )
+    return mask
 
 
 def _allowed_codes(labels: Any, code_of: dict[Hashable, int], i: int, t: int) -> list[int]:
@@ -266,18 +284,18 @@ def _allowed_codes(labels: Any, code_of: dict[Hashable, int], i: int, t: int) ->
         is_mask = found and all(isinstance(label, bool | np.bool_) for label in found)
         if is_mask and not any(isinstance(label, bool) for label in code_of):
             raise TypeError
-        unknown = [label for label in found if label not in code_of]
+        codes = [code_of[label] for label in found if label in code_of]
     except TypeError:
         raise TypeError(
             f"allowed_labels of sample {i} hold {shown(labels)} at node {t}; expected a collection of "
             "labels, or None (a mask must be one array of bool for all nodes)."
         ) from None
-    if unknown:
+    if found and not codes:
         raise ValueError(
-            f"allowed_labels of sample {i} name the label {shown(unknown[0])} at node {t}, which "
-            f"training does not know; the known labels are {_shortened(list(code_of))}."
+            f"allowed_labels of sample {i} name the label {shown(found[0])} at node {t}, and none that "
+            f"training knows; the known labels are {_shortened(list(code_of))}."
         )
-    return [code_of[label] for label in found]
+    return codes
 
 
 def node_costs(label_costs: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:

@@ -71,8 +71,9 @@ class Forest:
     allowed_labels : sequence or ndarray of bool, optional
         The labels that each node may have, in training and in prediction: for each node a collection
         of labels, or None where all are allowed; or a mask, one array of bool of shape (n_nodes,
-        n_labels), with columns in the order of the model's ``classes_``.  Labels must occur in training:
-        in cross-validation, leave out those that a part may lack.
+        n_labels), with columns in the order of the model's ``classes_``.  Labels that do not occur in
+        training can't be predicted and don't count, but each node needs one that does.  So a label
+        that is misspelt here is left out without a warning.
 
     Examples
     --------

@@ -4,29 +4,24 @@ How it works stands at the head of ``chorales.md``.
 """
 
 import textwrap
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Self
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch
-from sklearn.base import BaseEstimator
 
 from medn_edu.datasets import transpose_chorales
 from medn_edu.datasets.chorales import chord_pitch
-from medn_edu.estimators import LaplaceMEDN
-from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import half_interval
 from medn_edu.studies.kit.fair import (
     CHOICE_COLUMNS,
-    FAIR_MODELS,
     NAMES,
     Ranges,
     choices_text,
+    ending_after,
     fair_grids,
     fair_model,
     fair_models,
@@ -35,6 +30,8 @@ from medn_edu.studies.kit.fair import (
     measure_choice,
     shapes_text,
 )
+from medn_edu.studies.kit.figures import draw_dots
+from medn_edu.studies.kit.lookup import Lookup
 from medn_edu.studies.kit.models import Model, PerLetter
 from medn_edu.studies.kit.selection import CHOICE, TRIED, Path
 from medn_edu.studies.kit.specs import FitSpec, Report, Row, Study
@@ -69,38 +66,15 @@ _REFERENCE = "M3N"  # whose errors are subtracted
 # -- models ---------------------------------------------------------------------------------------
 
 
-class Lookup(BaseEstimator):
-    """Looks up the chord that was the commonest with the same first features in training.
-
-    Where these never occurred, and without any features, it says the commonest chord of all.
-    """
+class Chords(Lookup):
+    """Looks up the chord that was the commonest with the same first features in training."""
 
     def __init__(self, n_features: int = 12) -> None:
         self.n_features = n_features
 
-    def fit(self, X: Sequence[np.ndarray], y: Sequence[Sequence[str]]) -> Self:
-        """Count chords."""
-        counts: dict[bytes, Counter[str]] = defaultdict(Counter)
-        for events, chords in zip(X, y, strict=True):
-            for key, chord in zip(self._keys(events), chords, strict=True):
-                counts[key][str(chord)] += 1
-        [(self.commonest_, _)] = sum(counts.values(), Counter()).most_common(1)
-        best = {key: count.most_common(1)[0] for key, count in counts.items()}
-        self.table_ = {key: chord for key, (chord, _) in best.items()}
-        self.weights_ = np.array(
-            [times for _, times in best.values()]
-        )  # entries, for want of weights
-        return self
-
-    def predict(self, X: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the chords of the table."""
-        return [
-            np.array([self.table_.get(key, self.commonest_) for key in self._keys(events)])
-            for events in X
-        ]
-
-    def _keys(self, events: np.ndarray) -> list[bytes]:
-        return [event[: self.n_features].tobytes() for event in events]
+    def keys(self, x: np.ndarray) -> list[Hashable]:
+        """Return the first features of each event; without any, all events are alike."""
+        return [event[: self.n_features].tobytes() for event in x]
 
 
 class InAllKeys:
@@ -162,28 +136,13 @@ ORDER = (*_PLAIN, *NAMES, *(f"{name}{_KEYS}" for name in TRANSPOSED))
 """All models, in the order of tables."""
 
 
-def _laplace(method: str, **parameters: Any) -> LaplaceMEDN:
-    # Close to the L1 norm (C = 100) fits would take a thousand passes and many minutes.
-    return LaplaceMEDN(method=method, tol=1e-2, max_iter=MOST_PASSES, verbose=0, **parameters)
-
-
 MOST_PASSES = 100
 """Passes after which fits of LapMEDN end."""
 
-_CHAINS = FAIR_MODELS | {
-    model.name: model
-    for model in (
-        Model("LapMEDN", partial(_laplace, "exact"), "Laplace prior, exactly"),
-        Model(
-            "LapMEDN variational",
-            partial(_laplace, "variational", n_iterations=3),
-            "Laplace prior, the papers' algorithm",
-        ),
-    )
-}
+_CHAINS = ending_after(MOST_PASSES)
 _MODELS: dict[str, Model] = {
     **{
-        name: Model(name, partial(Lookup, n), f"the commonest chord by {n} features")
+        name: Model(name, partial(Chords, n), f"the commonest chord by {n} features")
         for name, n in _TABLES.items()
     },
     _PER_EVENT: fair_model(
@@ -350,7 +309,13 @@ def _draw_wall(rows: Sequence[Row], path: FilePath) -> None:
     with styled():
         panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
         for ax, row in zip(panels, shown, strict=True):
-            _draw_triads(ax, triad_weights(row))
+            cells = [
+                (note, y)
+                for y, chord in zip(_heights(), TRIADS, strict=True)
+                for note in _NOTES[chord[2]]
+            ]
+            draw_dots(ax, triad_weights(row), _heights(), cells)
+            ax.set_xticks(range(12), _STEPS, fontsize=11)
             ax.set_title(f"{row['model']}: {_kept(row)}", fontsize=13)
         panels[0].set_yticks(_heights(), [_title(chord) for chord in TRIADS], fontsize=12)
         note = textwrap.fill(_TEXTS("wall-note"), 52 * len(shown))
@@ -366,36 +331,6 @@ def _heights() -> list[float]:
 def _title(chord: str) -> str:
     root = chord[:2].rstrip("_").replace("b", "♭").replace("#", "♯")
     return f"{root} {'major' if chord[2] == 'M' else 'minor'}"
-
-
-def _draw_triads(ax: Axes, weights: np.ndarray) -> None:
-    largest = np.nanmax(np.abs(weights))
-    for y, chord, line in zip(_heights(), TRIADS, weights, strict=True):
-        for note in _NOTES[chord[2]]:
-            ax.add_patch(_cell(note, y))
-        x = np.flatnonzero(line)
-        sizes, colours = (
-            np.abs(line[x]) / largest,
-            np.where(line[x] > 0, palette.BLUE, palette.ORANGE),
-        )
-        ax.scatter(x, np.full(len(x), y), s=560 * sizes, c=colours, linewidths=0)
-        zeros = np.flatnonzero(line == 0)
-        ax.plot(zeros, np.full(len(zeros), y), ".", color=palette.PALE_GREY, markersize=2)
-    ax.set_xlim(-0.6, 11.6)
-    ax.set_ylim(_heights()[-1] + 0.7, -0.7)
-    ax.set_aspect("equal")
-    ax.set_xticks(range(12), _STEPS, fontsize=11)
-    ax.tick_params(length=0, labeltop=True)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-
-
-def _cell(x: float, y: float) -> FancyBboxPatch:
-    """Return the square behind a note of the triad."""
-    return FancyBboxPatch(
-        (x - 0.36, y - 0.36), 0.72, 0.72, boxstyle="round,pad=0.1", linewidth=0,
-        facecolor=palette.SHADE, zorder=0.5,
-    )  # fmt: skip
 
 
 def _kept(row: Row) -> str:

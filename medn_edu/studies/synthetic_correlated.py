@@ -37,6 +37,7 @@ from medn_edu.studies.kit.fair import (
     fair_models,
     grids_text,
     measure_choice,
+    once,
     six_lam_crfs,
     split_and_validate,
 )
@@ -80,22 +81,13 @@ _N_READ = 4  # parts that train the papers' readings, but for those of `_SHOWN`,
 
 def _models() -> dict[str, Model]:
     models = {
-        name: _once(name, FAIR_MODELS[name], model) for name, model in fair_models(RANGES).items()
+        name: once(name, FAIR_MODELS[name], model) for name, model in fair_models(RANGES).items()
     }
     for base, readings in _READ.items():
         for name, model in readings.items():
             build = partial(Selected, name, paths_of(_STOPPED[base]), readings, tol=ENDLESS)
-            models[name] = _once(name, model, Model(name, build, model.summary))
+            models[name] = once(name, model, Model(name, build, model.summary))
     return models | six_lam_crfs()
-
-
-def _once(name: str, given: Model, chooses: Model) -> Model:
-    """Return a model that is trained with constants if it has some, and otherwise chooses them."""
-
-    def build(**parameters: float) -> Any:
-        return (chooses if "blocks" in parameters else given).build(**parameters)
-
-    return Model(name, build, given.summary)
 
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:

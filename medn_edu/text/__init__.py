@@ -5,6 +5,9 @@ Models take samples of numbers, and texts are words.  This package leads from on
 * `read_conll` reads words and tags from a file with one word per line;
 * `SequenceVectorizer` turns the features of each word, written as a dictionary, into the samples that
   models take, a sparse matrix per sentence;
+* `parse_page` reads a web page into a tree of elements, texts and images, a `Page`, and
+  `page_to_sample` makes a sample of it at once;
+* `read_parse` reads a parse tree, and `PhraseFeatures` describes its phrases: tokens again, in a tree;
 * `span_scores` says how many of the names, phrases or other spans of words a model has found.
 
 >>> from sklearn.pipeline import make_pipeline
@@ -16,7 +19,35 @@ Models take samples of numbers, and texts are words.  This package leads from on
 """
 
 from medn_edu.text.conll import read_conll
+from medn_edu.text.pages import (
+    ATTRIBUTES,
+    INNER_LABELS,
+    LEAF_LABELS,
+    MARK,
+    NOTHING,
+    Page,
+    page_to_sample,
+    parse_page,
+)
+from medn_edu.text.parses import Parse, read_parse
+from medn_edu.text.phrases import PhraseFeatures
 from medn_edu.text.spans import SpanScores, span_scores
 from medn_edu.text.vectorizer import SequenceVectorizer
 
-__all__ = ["SequenceVectorizer", "SpanScores", "read_conll", "span_scores"]
+__all__ = [
+    "ATTRIBUTES",
+    "INNER_LABELS",
+    "LEAF_LABELS",
+    "MARK",
+    "NOTHING",
+    "Page",
+    "Parse",
+    "PhraseFeatures",
+    "SequenceVectorizer",
+    "SpanScores",
+    "page_to_sample",
+    "parse_page",
+    "read_conll",
+    "read_parse",
+    "span_scores",
+]

@@ -7,9 +7,10 @@ within the sentence, so a window costs no second look at the dictionaries.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Real
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,7 @@ from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.utils.validation import check_is_fitted
 
 from medn_edu.checks import check_count, shown, warn_user
+from medn_edu.samples import Forest, Graph
 from medn_edu.samples.checks import as_list
 
 _NAMES = (list, tuple, set, frozenset)  # of features, each of weight 1
@@ -25,10 +27,18 @@ _MOST_COLUMNS = 2**31 - 1  # columns are numbered by int32
 _VALUE = "expected a finite number, a boolean, a string, or a list, set or dict of strings"
 
 
+class _Read(NamedTuple):
+    """What is kept of a sentence: how long it was, and the Forest or Graph it came in."""
+
+    n_tokens: int
+    structure: Forest | Graph | None
+
+
 class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn sentences of tokens into samples: one sparse row of features per token.
 
-    A *sentence* is a list of tokens.  A *token* is a dictionary from the names of its features to
+    A *sentence* is a list of tokens, or a `Forest` or `Graph` whose features are such a list: the words
+    of a parse tree, the elements of a page.  A *token* is a dictionary from the names of its features to
     their values, or a list, tuple or set of names, which then have the value 1.  Dictionaries are read
     as in sklearn-crfsuite:
 
@@ -54,8 +64,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         With 1, each token also gets the features of its two neighbours, under names such as
         ``-1:word=the`` and ``+1:word=cat``; with 2, those of four neighbours, and so on.  Where the
         sentence has no such neighbour, there is one feature instead, ``-1:<BOS>`` (beginning of
-        sentence) or ``+1:<EOS>`` (end of sentence).  Neighbours are those in the list, also if the
-        samples become trees.
+        sentence) or ``+1:<EOS>`` (end of sentence).  Neighbours are those in the list, so ``window``
+        must be 0 for a `Graph`, and for a `Forest` whose parents make it something else than a chain.
     n_features : int, optional
         Number of columns to hash names to, for a token and again for each of its neighbours.  By
         default every name has a column of its own.
@@ -87,6 +97,12 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     >>> model = make_pipeline(SequenceVectorizer(), CRF()).fit(X, [["article", "noun"]])
     >>> model.predict(X)[0].tolist()
     ['article', 'noun']
+
+    A tree of tokens stays a tree:
+
+    >>> from medn_edu import Forest
+    >>> vectorizer.transform([Forest(X[0], parents=[-1, 0])])[0].parents
+    [-1, 0]
     """
 
     def __init__(self, window: int = 0, n_features: int | None = None) -> None:
@@ -99,7 +115,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Parameters
         ----------
         X : iterable of sentences
-            Lists of tokens.  A generator saves memory, because each sentence is read once and dropped.
+            Lists of tokens, or Forests or Graphs of them.  A generator saves memory, because each
+            sentence is read once and dropped.
         y : ignored
             Labels, which pipelines hand over.
 
@@ -116,7 +133,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> list[sp.csr_matrix]:
+    def fit_transform(self, X: Any, y: Any = None) -> list[Any]:
         """Do what `fit` and `transform` do, but look at each token only once.
 
         Parameters
@@ -127,11 +144,11 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Returns
         -------
         list of scipy.sparse.csr_matrix of shape (n_tokens, n_features_out_)
-            One sample per sentence.
+            One sample per sentence; a Forest or Graph with such features where that was given.
         """
         window = check_count("window", self.window, least=0)
-        lengths: list[int] = []
-        rows = _rows(X, lengths)
+        read: list[_Read] = []
+        rows = _rows(X, read, window)
         if self.n_features is None:
             vectorizer = _dict_vectorizer()
         else:
@@ -140,20 +157,20 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         if tokens.shape[1] == 0:
             raise ValueError("no token of X has a feature; expected at least one feature.")
         self._learn(vectorizer, window, tokens.shape[1])
-        return self._samples(tokens, lengths)
+        return self._samples(tokens, read)
 
-    def transform(self, X: Any) -> list[sp.csr_matrix]:
+    def transform(self, X: Any) -> list[Any]:
         """Turn sentences into samples.
 
         Parameters
         ----------
         X : sequence of sentences
-            Lists of tokens.
+            Lists of tokens, or Forests or Graphs of them.
 
         Returns
         -------
         list of scipy.sparse.csr_matrix of shape (n_tokens, n_features_out_)
-            One sample per sentence.  All models take them, alone or, for trees, in a `Forest`.
+            One sample per sentence; a Forest or Graph with such features where that was given.
 
         Raises
         ------
@@ -170,8 +187,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             you know.
         """
         check_is_fitted(self, "vectorizer_")
-        lengths: list[int] = []
-        rows, unseen = _rows(X, lengths), Counter[str]()
+        read: list[_Read] = []
+        rows, unseen = _rows(X, read, self._window), Counter[str]()
         if isinstance(self.vectorizer_, DictVectorizer):
             rows = _noting(rows, self.vectorizer_.vocabulary_, unseen)
         tokens = self.vectorizer_.transform(rows)
@@ -182,7 +199,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
                 f"as {shown(next(iter(unseen)))}.",
                 UserWarning,
             )
-        return self._samples(tokens, lengths)
+        return self._samples(tokens, read)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the name of each column.
@@ -244,9 +261,10 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         """Return where the neighbours are, nearest first."""
         return [sign * distance for distance in range(1, self._window + 1) for sign in (-1, 1)]
 
-    def _samples(self, tokens: Any, lengths: list[int]) -> list[sp.csr_matrix]:
+    def _samples(self, tokens: Any, read: list[_Read]) -> list[Any]:
         """Add the neighbours' features to the rows of all tokens, and cut them into sentences."""
         tokens = sp.csr_matrix(tokens)
+        lengths = [each.n_tokens for each in read]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         if self._window:
             n = offsets[-1]
@@ -258,7 +276,12 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
                 inside = (first <= neighbour) & (neighbour < last)
                 blocks.append(rows[np.where(inside, neighbour, n)])
             tokens = sp.hstack(blocks, format="csr")
-        return [tokens[start:stop] for start, stop in pairwise(offsets)]
+        return [
+            tokens[start:stop]
+            if each.structure is None
+            else replace(each.structure, features=tokens[start:stop])
+            for each, (start, stop) in zip(read, pairwise(offsets), strict=True)
+        ]
 
 
 def _dict_vectorizer() -> DictVectorizer:
@@ -275,20 +298,28 @@ def width_of_window(n_columns: int, window: int) -> int:
     return n_columns + 2 * window * (n_columns + 1)
 
 
-def _rows(X: Any, lengths: list[int]) -> Iterator[dict[str, float]]:
+def _rows(X: Any, read: list[_Read], window: int) -> Iterator[dict[str, float]]:
     """Yield each token's features, one token at a time because all of them take much memory.
 
-    The lengths of sentences are added to a list on the way: X may be a generator.
+    What is kept of sentences is added to a list on the way: X may be a generator.
     """
     sentences = X if isinstance(X, Iterator) else as_list(X, "X", "a list of sentences")
     expected = "a list of tokens, each a dict or a list of features"
     for i, sentence in enumerate(sentences):
+        structure = None
+        if isinstance(sentence, Forest | Graph):
+            structure, sentence = replace(sentence, features=None), sentence.features
         tokens = as_list(sentence, f"sample {i} of X", expected)
         if not tokens:
             raise ValueError(
                 f"sample {i} of X has no tokens; expected at least one (leave it out, here and in y)."
             )
-        lengths.append(len(tokens))
+        if window and not _is_chain(structure, len(tokens)):
+            raise ValueError(
+                f"sample {i} of X is a {type(structure).__name__} that is no chain, and window is "
+                f"{window}; expected window=0, since successive nodes need not be neighbours."
+            )
+        read.append(_Read(len(tokens), structure))
         for t, token in enumerate(tokens):
             row: dict[str, float] = {}
             try:
@@ -301,8 +332,16 @@ def _rows(X: Any, lengths: list[int]) -> Iterator[dict[str, float]]:
                     "levels."
                 ) from None
             yield row
-    if not lengths:
+    if not read:
         raise ValueError("X holds no samples; expected at least one sentence.")
+
+
+def _is_chain(structure: Forest | Graph | None, n_tokens: int) -> bool:
+    """Whether each token's neighbours are the ones before and after it in the list."""
+    if isinstance(structure, Graph):
+        return False
+    parents = None if structure is None else structure.parents
+    return parents is None or np.array_equal(parents, np.arange(-1, n_tokens - 1))
 
 
 def _noting(

@@ -210,25 +210,32 @@ def compressed(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def best_labelling(tree: Tree) -> tuple[np.ndarray, float]:
-    """Return the best labelling and its score by max-product with back-pointers (Viterbi 1967).
+    """Return the best labelling and its score by max-product (Viterbi 1967).
 
     >>> tree = Tree(np.array([[0.0, 3.0], [1.0, 0.0]]), np.array([[[2.0, 0.0], [0.0, 2.0]]]),
     ...             parents=np.array([-1, 0]), edge_types=np.array([0, 0]))
     >>> best_labelling(tree)
     (array([1, 1]), 5.0)
     """
-    best = tree.node.copy()
-    pointer = np.zeros((tree.n_nodes, tree.n_labels), dtype=int)
+    up, down = max_product(tree)
+    return down.argmax(axis=1), float(sum(up[t].max() for t in tree.roots()))
+
+
+def max_product(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best scores below each node, going up, and given its parent's label, going down.
+
+    ``up[t, b]`` is the best score of what hangs below node ``t``, itself included, when it has label
+    ``b``.  ``down[t, b]`` adds the edge from its parent, whose label is the best one by then.
+    """
+    up = tree.node.copy()
     for t in reversed(range(tree.n_nodes)):  # children come after their parents
         if tree.parents[t] >= 0:
-            options = tree.table(t) + best[t]  # [parent's label, label]
-            pointer[t] = options.argmax(axis=1)
-            best[tree.parents[t]] += options.max(axis=1)
-    y = np.zeros(tree.n_nodes, dtype=int)
+            up[tree.parents[t]] += (tree.table(t) + up[t]).max(axis=1)
+    down = up.copy()
     for t in range(tree.n_nodes):
-        parent = tree.parents[t]
-        y[t] = best[t].argmax() if parent < 0 else pointer[t, y[parent]]
-    return y, float(sum(best[t].max() for t in tree.roots()))
+        if tree.parents[t] >= 0:
+            down[t] += tree.table(t)[down[tree.parents[t]].argmax()]
+    return up, down
 
 
 def k_best(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,8 @@ What to say to each lies in a TOML file next to the chapter's module, joined by 
 of mistakes.
 
 A check is called with a learner's answer, prints one line and never raises, whatever it is given: *not
-yet* for an untouched stub, *right* with the reason, or *not quite* with a hint.
+yet* for an untouched stub or a function that returns None, *right* with the reason, or *not quite* with
+a hint.
 """
 
 import math
@@ -57,6 +58,8 @@ class Check(ABC):
             complaint = stopped(error)
         if complaint is None:
             print(f"Right: {self.praise}{note_solved(self.name)}")
+        elif complaint == NOTHING_RETURNED:  # as the untouched stub of a function does
+            print(f"Not yet: {complaint}")
         else:
             print(f"Not quite: {complaint}")
 

@@ -64,6 +64,8 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     " at its optimum": {"markerfacecolor": "white"},
     ", C = 1": {"markerfacecolor": "white"},
     ", six lam": {"markerfacecolor": "white"},
+    ", no edges": {"markerfacecolor": "white"},
+    ", ancestors": {"markerfacecolor": "white", "color": palette.SLATE},
     " EM": {"markerfacecolor": "white", "marker": "h"},
     " thresholded": {"markerfacecolor": "white", "linestyle": (0, (1, 1.3))},
 }

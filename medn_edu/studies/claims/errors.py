@@ -32,6 +32,7 @@ from medn_edu.studies.claims.scores import (
     minus,
     paired,
     total,
+    unit_interval,
 )
 from medn_edu.studies.kit.summary import read_constants
 
@@ -45,6 +46,20 @@ def _errors(rule: Rule, rows: Rows) -> Scores:
 
 def _nonzero(rule: Rule, rows: Rows) -> Scores:
     return scores_with(rows, rule.models + rule.against, "nonzero")
+
+
+def _f1(rule: Rule, rows: Rows) -> Scores:
+    return _of_pages(rule, rows, "f1")
+
+
+def _blocks(rule: Rule, rows: Rows) -> Scores:
+    return _of_pages(rule, rows, "block")
+
+
+def _of_pages(rule: Rule, rows: Rows, quantity: str) -> Scores:
+    """Return what records lack to 100 %; templates that are left out are another question."""
+    drawn = [row for row in rows if row["data"].startswith("web-")]
+    return scores_with(drawn, rule.models + rule.against, quantity)
 
 
 class _AlongConstants(NamedTuple):
@@ -68,6 +83,8 @@ def _by_constant(rule: Rule, rows: Rows) -> _AlongConstants:
     return _AlongConstants(scores, factors)
 
 
+@measure("block instance accuracy", read=_blocks)
+@measure("average F1", read=_f1)
 @measure("non-zero weights", read=_nonzero)
 @measure("error", read=_errors)
 def _advantage(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
@@ -75,19 +92,21 @@ def _advantage(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     by_unit, by_setting = _paired(rule, scores, better, worse)
     n_for = sum(value > 0 for value in by_setting.values())
     return Found(
-        known(mean_interval(list(by_unit.values())), too_few(better, worse)),
+        known(unit_interval(by_unit), too_few(better, worse)),
         f"{len(by_unit)} units; on this side in {n_for} of {len(by_setting)} settings",
         not rule.consistently or n_for == len(by_setting),
     )
 
 
+@measure("difference of block instance accuracy", read=_blocks)
+@measure("difference of average F1", read=_f1)
 @measure("difference of errors", read=_errors)
 def _difference(rule: Rule, scores: Scores, first: str, second: str) -> Found:
     """By how much the second model errs more than the first."""
     by_unit, by_setting = _paired(rule, scores, first, second)
     n_inside = sum(abs(value) <= (rule.within or 0.0) for value in by_setting.values())
     return Found(
-        known(mean_interval(list(by_unit.values())), too_few(first, second)),
+        known(unit_interval(by_unit), too_few(first, second)),
         f"{len(by_unit)} units; within the margin in {n_inside} of {len(by_setting)} settings",
         n_inside == len(by_setting),
     )
@@ -114,6 +133,8 @@ def _spread_fall(rule: Rule, scores: Scores, model: str) -> Found:
     return Found(fall, f"{table.shape[1]} units")
 
 
+@measure("gain of block instance accuracy", read=_blocks)
+@measure("gain of average F1", read=_f1)
 @measure("gain", read=_errors)
 def _gain(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     """By how much an advantage is larger under a condition than at its opposite."""
@@ -128,7 +149,7 @@ def _gain(rule: Rule, scores: Scores, better: str, worse: str) -> Found:
     )
     if axis == 1:  # the same units at both ends
         units = sorted(set(here) & set(there))
-        found = mean_interval([minus(here[unit], there[unit]) for unit in units])
+        found = unit_interval({unit: minus(here[unit], there[unit]) for unit in units})
     else:
         found = difference_interval(_moments(there), _moments(here))
     note = f"{mean_of(here):+.2f} at {ends[0]:g}, {mean_of(there):+.2f} at {ends[1]:g}"

@@ -38,6 +38,7 @@ DATA = {
     "correlated-50-argmax": "labels that the model behind the data predicts",
     "correlated-10-0-constants": "the first data set with groups",
     "ocr-100-constants": "OCR100",
+    "times-10": "a tenth of the product records",
 }
 """What they call these, and other data whose names say too little."""
 

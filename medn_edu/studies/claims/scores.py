@@ -1,7 +1,8 @@
 """From rows of results to what is compared: scores by model, setting and unit; and their intervals.
 
 A *unit* is what was drawn independently: the random CRF with its data set in the synthetic studies, the
-training fold in those of OCR, the chorales left out together in that of chorales.  A *setting* is what
+training fold in those of OCR, the chorales left out together in that of chorales, a draw of training
+records in that of product pages.  A *setting* is what
 an experimenter turned: how many samples train, how many features are relevant, the constant of a model.
 Several rows of one unit in one setting, as the parts of a data set that train in turn, are averaged
 first: they are not independent.
@@ -21,6 +22,7 @@ from scipy.special import stdtr
 
 from medn_edu.intervals import bootstrap_means, deviation, student_quantile
 from medn_edu.studies.kit.summary import read_constants, word_parts
+from medn_edu.studies.kit.web import SHARES
 
 GENERATOR = "generating model"
 """Stands among the models for the one that made the labels."""
@@ -35,7 +37,10 @@ _MIN_UNITS = 3
 _IID = re.compile(r"iid-(\d+)-(\d+)")
 _CORRELATED = re.compile(r"correlated-(\d+)-(\d+)")
 _OCR = re.compile(r"ocr-(\d+)")
+_WEB = re.compile(r"web-(\d+)")
 _N_SEQUENCES = 1000
+_SHARED = {"web": sum(SHARES) / len(SHARES) / 100}
+"""Which part of what trains one unit trains another one, too: on average over all shares."""
 
 
 class Estimate(NamedTuple):
@@ -102,6 +107,8 @@ def _place(data: str, fold: int) -> tuple[Setting, Unit]:
         return (0, float(_N_SEQUENCES // int(match[1]))), ("correlated", int(match[2]))
     if match := _OCR.fullmatch(data):
         return (0, float(match[1])), ("ocr", fold)
+    if match := _WEB.fullmatch(data):
+        return (0, float(match[1])), ("web", fold)
     return (0, 0.0), ("chorales" if data.startswith("chorales") else data, fold)
 
 
@@ -114,6 +121,8 @@ def _with_word_errors(rows: Sequence[Row]) -> set[str]:
 def _value(row: Row, quantity: str, by_word: set[str]) -> Score | None:
     if quantity == "error":
         return word_parts(row) if row["model"] in by_word else row.get("error")
+    if quantity in ("f1", "block"):  # what they lack to 100 %, as an error
+        return None if row.get(quantity) is None else 1 - row[quantity]
     kept, among = row.get("n_nonzero"), row.get("n_weights")
     return kept / among if kept is not None and among else None
 
@@ -154,14 +163,23 @@ def paired(
 # -- intervals ------------------------------------------------------------------------------------
 
 
-def mean_interval(values: Sequence[Score] | np.ndarray) -> Estimate | None:
-    """Return a mean over units and where it lies, by Student's t or the bootstrap over word types."""
+def unit_interval(units: Mapping[Unit, Score]) -> Estimate | None:
+    """Return a mean over units and where it lies, which is less sure if they share what trains them."""
+    shared = max((_SHARED.get(kind, 0.0) for kind, _ in units), default=0.0)
+    return mean_interval(list(units.values()), shared / (1 - shared))
+
+
+def mean_interval(values: Sequence[Score] | np.ndarray, overlap: float = 0.0) -> Estimate | None:
+    """Return a mean over units and where it lies, by Student's t or the bootstrap over word types.
+
+    ``overlap`` makes Student's interval longer, as in `medn_edu.intervals.half_interval`.
+    """
     values = np.asarray(values, dtype=float)
     if len(values) < _MIN_UNITS:
         return None
     if values.ndim == 2:
         return _bootstrap(values)
-    error = (deviation(values) or 0.0) / np.sqrt(len(values))
+    error = (deviation(values) or 0.0) * np.sqrt(1 / len(values) + overlap)
     return _student(float(values.mean()), float(error), len(values) - 1)
 
 

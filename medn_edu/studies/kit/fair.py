@@ -186,6 +186,27 @@ def fair_model(
     return Model(name, build, models[name].summary)
 
 
+def once(name: str, given: Model, chooses: Model) -> Model:
+    """Return a model that is trained with constants if it has some, and otherwise chooses them."""
+
+    def build(**parameters: float) -> Any:
+        return (chooses if "blocks" in parameters else given).build(**parameters)
+
+    return Model(name, build, given.summary)
+
+
+def ending_after(n_passes: int) -> dict[str, Model]:
+    """Return the models of `FAIR_MODELS`, but fits of LapMEDN end after so many passes at the latest.
+
+    Close to the L1 norm (``C`` of 100) fits may take a thousand passes and many minutes.
+    """
+    short = {
+        name: Model(name, partial(MODELS[name].build, max_iter=n_passes), FAIR_MODELS[name].summary)
+        for name in ("LapMEDN", "LapMEDN variational")
+    }
+    return FAIR_MODELS | short
+
+
 PRINTED_LAMS = Path("lam", (16.0, 9.0, 4.0, 1.0, 0.1, 0.01))
 """The constants of penalised CRFs in the papers (MEDN 7.1.1)."""
 

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
+from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import INK, MUTED, series_style, styled
 from medn_edu.studies.kit.summary import Curve
 
@@ -166,3 +168,38 @@ def _thinned(values: list[float], apart: float = 0.25) -> list[float]:
         if np.log(value / kept[-1]) >= apart * 0.999:
             kept.append(value)
     return kept
+
+
+def draw_dots(
+    ax: Axes,
+    weights: np.ndarray,
+    heights: Sequence[float],
+    cells: Sequence[tuple[float, float]] = (),
+) -> None:
+    """Draw a table of weights as dots whose area tells the size and whose colour tells the sign.
+
+    Each line of the table stands at one of the heights.  Small grey dots are zeros, and grey squares
+    mark the given cells.
+    """
+    largest = np.nanmax(np.abs(weights))
+    for column, height in cells:
+        ax.add_patch(
+            FancyBboxPatch(
+                (column - 0.36, height - 0.36), 0.72, 0.72, boxstyle="round,pad=0.1", linewidth=0,
+                facecolor=palette.SHADE, zorder=0.5,
+            )
+        )  # fmt: skip
+    for y, line in zip(heights, weights, strict=True):
+        x = np.flatnonzero(line)
+        colours = np.where(line[x] > 0, palette.BLUE, palette.ORANGE)
+        ax.scatter(
+            x, np.full(len(x), y), s=560 * np.abs(line[x]) / largest, c=colours, linewidths=0
+        )
+        zeros = np.flatnonzero(line == 0)
+        ax.plot(zeros, np.full(len(zeros), y), ".", color=palette.PALE_GREY, markersize=2)
+    ax.set_xlim(-0.6, weights.shape[1] - 0.4)
+    ax.set_ylim(heights[-1] + 0.7, -0.7)
+    ax.set_aspect("equal")
+    ax.tick_params(length=0, labeltop=True)
+    for spine in ax.spines.values():
+        spine.set_visible(False)

@@ -5,10 +5,11 @@ path of 24 prices for M3N, say, or four paths of six ``lam`` each, one for each 
 Along a path solutions move slowly, and each is the start of the next one's training
 (``warm_start``), so that twenty constants cost little more than a few.
 
-Every point is judged by the wrong labels on samples that did not train: in cross-validation each part
-of the samples tests what the others have trained, and with ``blocks`` the first samples train and all
-others test.  The constants with the fewest wrong labels win, among equals those that come first.  They
-train the last model: on the first block, or on all samples without blocks or with ``last_on_all``.
+Every point is judged by the wrong labels on samples that did not train; ``judged`` may say which true
+labels count.  In cross-validation each part of the samples tests what the others have trained.  With
+``blocks`` the first samples train and all others test.  The constants with the fewest wrong labels win,
+among equals those that come first.  They train the last model: on the first block, or on all samples
+without blocks or with ``last_on_all``.
 
 If the best point is the first or last of its path, its true optimum may lie beyond.  The path then
 grows by a point at that end, until its best point lies inside or ``extend`` points have been added.
@@ -101,6 +102,7 @@ class Selected:
         extend: int = 0,
         tol: float = 2e-2,
         max_iter: int | None = None,
+        judged: tuple[str, ...] | None = None,
         random_state: int = 0,
         **fixed: float,
     ) -> None:
@@ -115,6 +117,7 @@ class Selected:
         self.last_on_all = last_on_all
         self.extend = extend
         self.tol, self.max_iter = tol, max_iter  # while constants are tried
+        self.judged = judged
         self.random_state = random_state
         self.fixed = fixed
 
@@ -135,6 +138,7 @@ class Selected:
             "extend": self.extend,
             "path_tol": self.tol,
             **({} if self.max_iter is None else {"path_max_iter": self.max_iter}),
+            **({} if self.judged is None else {"judged": self.judged}),
             "random_state": self.random_state,
         }
 
@@ -185,7 +189,8 @@ class Selected:
     def _trial(self, path: Path, X: Sequence[Any], y: Sequence[Any], folds: Folds) -> "_Trial":
         # From the middle of each third, so that a coarser path covers the same range.
         values = path.values[self.every // 2 :: self.every]
-        return _Trial(Path(path.name, values, path.shape), self._make_trial, X, y, folds)
+        path = Path(path.name, values, path.shape)
+        return _Trial(path, self._make_trial, X, y, folds, self.judged)
 
     def _make_trial(self) -> Any:
         model = self._make()
@@ -207,9 +212,16 @@ class _Trial:
     """A path with the errors of its points, each over all folds."""
 
     def __init__(
-        self, path: Path, make: Any, X: Sequence[Any], y: Sequence[Any], folds: Folds
+        self,
+        path: Path,
+        make: Any,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        folds: Folds,
+        judged: tuple[str, ...] | None,
     ) -> None:
         self.path, self._make, self._X, self._y, self._folds = path, make, X, y, folds
+        self._judged = judged
         self._ends = [make() for _ in folds]  # models trained at the last point, to go on from
         self.errors = self._errors_along(self._ends, path)
 
@@ -245,12 +257,15 @@ class _Trial:
         wrong, n_nodes = np.zeros(len(path.values)), 0
         for model, (train, test) in zip(models, self._folds, strict=True):
             truth = np.concatenate([np.asarray(list(self._y[i])) for i in test])
-            n_nodes += len(truth)
+            counts = np.full(len(truth), True)
+            if self._judged is not None:
+                counts = np.isin(truth, self._judged)
+            n_nodes += counts.sum()
             for number in range(len(path.values)):
                 model.set_params(**path.point(number))
                 model.fit([self._X[i] for i in train], [self._y[i] for i in train])
                 found = np.concatenate(list(model.predict([self._X[i] for i in test])))
-                wrong[number] += np.sum(found != truth)
+                wrong[number] += np.sum((found != truth) & counts)
         return wrong / n_nodes
 
 

@@ -37,7 +37,7 @@ class Split:
 
     X_train: list[Any]
     y_train: list[Any]
-    X_test: list[Any]
+    X_test: Any  # a list, or samples that are packed already
     y_test: list[Any]
 
 
