@@ -499,7 +499,7 @@ def _edges_text(rows: Sequence[Row], name: str, other: str) -> str:
 
 SENTIMENT = Study(
     "sentiment",
-    "phrases of film reviews: what trees add",
+    "phrases of reviews: what trees add",
     fits=_specs,
     fit=Trained(
         split_and_validate(treebank_split), models=_MODELS, measure=_measure, measured=_MEASURED

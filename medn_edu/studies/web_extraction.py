@@ -501,7 +501,7 @@ def _is_sure(line: Mapping[str, Any], score: str) -> bool:
 
 WEB_STUDY = Study(
     "web-extraction",
-    "product pages: models on DOM trees and on chains",
+    "product pages: DOM trees against chains",
     fits=_specs,
     fit=Trained(
         split_and_validate(page_split), models=_MODELS, measure=_measure, measured=_MEASURED
@@ -510,7 +510,7 @@ WEB_STUDY = Study(
     report=_report,
     remarks=_TEXTS("remarks"),
     duration="quick 20 s, paper 20 min",
-    shows="MEDN 10, L1-M3N 7",
+    shows="MEDN 10,L1-M3N 7",
     more_figures={"trees": _draw_trees},
     place=8,
 )

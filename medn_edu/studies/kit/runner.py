@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+from joblib.externals.loky import process_executor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -147,7 +148,12 @@ def _evaluate_in_a_worker(parent: int, spec: FitSpec, study: Study, constants: C
 
 @cache
 def _tie_to(parent: int) -> None:
-    """Let this process end soon after the one that started it, and leave Ctrl-C to that."""
+    """Let this process end soon after the one that started it, and leave Ctrl-C to that.
+
+    Data are read once and kept, which joblib takes for a leak: it would end the process, and now and
+    then wait for it for ever.
+    """
+    process_executor._USE_PSUTIL = False
 
     def watch() -> None:
         while os.getppid() == parent:
