@@ -9,9 +9,9 @@ from medn_edu import M3N
 from medn_edu.datasets import load_sst, make_opinions
 from medn_edu.studies import sentiment
 from medn_edu.studies.kit.specs import FitSpec
+from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.studies.sentiment import (
     KINDS,
-    PRINTED,
     SENTIMENT,
     Phrases,
     commonest_words,
@@ -62,7 +62,7 @@ def test_intervals_of_shares_are_those_of_a_bootstrap():
 def test_fits_are_measured_by_kind(opinions):
     specs = {spec.model: spec for spec in SENTIMENT.fits("quick", 0)}
     rows = []
-    for name in ("lookup", "M3N, no edges", "M3N"):
+    for name in ("lookup", "M3N, no edges", "M3N", "M3N, words"):
         row = SENTIMENT.fit(specs[name])
         rows.append({**row, "model": name, "data": specs[name].data})
         wrong, n_nodes = (np.array(row[c].split(), dtype=int) for c in ("wrong", "n_nodes"))
@@ -73,9 +73,10 @@ def test_fits_are_measured_by_kind(opinions):
         n_words = (n_nodes.sum() + len(n_nodes)) / 2  # of binary trees
         inner, words = shares["inner"] * (n_nodes.sum() - n_words), shares["words"] * n_words
         assert inner + words == pytest.approx(n_nodes.sum() - wrong.sum())
-    lookup, apart, trees = rows
+    lookup, apart, trees, words = rows
     assert "n_words" not in lookup
-    assert trees["n_words_kept"] <= trees["n_words"]
+    assert "n_words" not in trees
+    assert words["n_words_kept"] <= words["n_words"] < words["n_weights"] < trees["n_weights"]
     assert trees["test_inner"] > lookup["test_inner"]
     lines = {line["model"]: line for line in lines_of(rows)}
     more = lines["lookup"]
@@ -83,14 +84,15 @@ def test_fits_are_measured_by_kind(opinions):
     assert lines["M3N"]["all_more"] == lines["M3N"]["all_more_half"] == 0
     report = SENTIMENT.report(rows, "quick")
     assert "M3N with edges minus without" in report.caption
-    assert apart["n_nonzero"] < trees["n_weights"]
+    assert apart["n_weights"] < trees["n_weights"]
+    assert apart["test_all"] != trees["test_all"]
 
 
 @pytest.mark.usefixtures("opinions")
-def test_every_fourth_tree_trains_while_constants_are_chosen():
-    spec = FitSpec("sst-quarter", 0, "M3N", (("blocks", 50), ("every", 8), ("extend", 0)))
+def test_every_eighth_tree_trains_while_constants_are_chosen():
+    spec = FitSpec("sst-eighth", 0, "M3N", (("blocks", 25), ("every", 8), ("extend", 0)))
     row = {**SENTIMENT.fit(spec), "wrong": None, "model": "M3N"}
-    assert (row["n_train"], row["n_test"], row["error"]) == (50, 0, None)
+    assert (row["n_train"], row["n_test"], row["error"]) == (25, 0, None)
     assert row["chosen"].startswith("C=")
     assert last_fits([row]) == [], "it only chooses"
 
@@ -123,4 +125,21 @@ def test_what_is_known_of_the_treebank():
     known = {parse.phrase(node).lower() for parse in X for node in range(parse.n_nodes)}
     kinds = sentiment.kinds_of(parses, known)
     assert kinds["unseen"].mean() == pytest.approx(0.449, abs=1e-3)
-    assert all(0 < share < 1 for pair in PRINTED.values() for share in pair)
+
+
+def test_what_is_published_reaches_what_flat_models_do_not():
+    """A logistic regression of each phrase gets 80.4 % of all development phrases right.
+
+    It gets 62.0 % of those of two words or more, and 43.2 % of whole sentences.
+    """
+    rows = {row["model"]: row for row in stored_rows("sentiment") if row["wrong"] is not None}
+    m3n = rows["M3N"]
+    assert m3n["dev_all"] >= 0.805
+    assert m3n["dev_inner"] >= 0.625
+    assert m3n["dev_whole"] >= 0.43
+    assert m3n["dev_unseen"] > rows["lookup"]["dev_unseen"] + 0.05
+    weights = [rows[name]["n_nonzero"] for name in ("L1-M3N", "LapMEDN", "M3N")]
+    assert weights == sorted(weights), "the harder the prior, the fewer weights are left"
+    caption = SENTIMENT.report(list(rows.values()), "paper").caption
+    assert "8,544 trees train" in caption
+    assert f"{m3n['n_unseen']:,} of which are not in training" in " ".join(caption.split())

@@ -10,13 +10,13 @@ from medn_edu.studies.kit.fair import NAMES
 from medn_edu.studies.kit.selection import Selected
 from medn_edu.studies.kit.specs import FitSpec
 from medn_edu.studies.kit.web import (
-    ANCESTORS,
     FLAT,
     N_DEALT,
     N_JUDGING,
     N_TEST,
     N_TRAIN,
     PER_LEAF,
+    TOLD,
     chosen_records,
     n_drawn,
     page_split,
@@ -27,6 +27,7 @@ from medn_edu.studies.web_extraction import (
     LEFT_OUT_AT,
     ORDER,
     SHARES,
+    TOLD_SHARES,
     WEB_STUDY,
     lines_of,
     overlap_of,
@@ -94,7 +95,15 @@ def test_trees_and_chains_have_the_same_leaves():
 
 def test_ancestors_of_a_leaf_are_among_its_features():
     spec = FitSpec("web-5", 0, "M3N")
-    plain, more = (page_split(replace(spec, model=name)) for name in (PER_LEAF, ANCESTORS))
+    plain, more, chain = (
+        page_split(replace(spec, model=name))
+        for name in (PER_LEAF, f"{PER_LEAF}{TOLD}", f"M3N{FLAT}{TOLD}")
+    )
+    assert {x.parents is None for x in chain.X_train} == {True}
+    assert all(
+        (x.features != y.features).nnz == 0
+        for x, y in zip(more.X_train, chain.X_train, strict=True)
+    )
     train, _, _ = chosen_records("web-5", 0, 0)
     for x, y, number in zip(plain.X_train, more.X_train, train, strict=True):
         page = product_records(0)[0].pages[number]
@@ -151,8 +160,13 @@ def test_each_draw_chooses_once(scale):
                 spec.model, spec.fold, spec.data.split("-")[0],
             )  # fmt: skip
     if scale == "paper":
-        assert {spec.model for spec in specs if spec.data == "web-50"} == set(ORDER)
-        assert len(ORDER) == 2 * len(NAMES) + 2
+        shares = {spec.model: [] for spec in specs}
+        for spec in specs:
+            if spec.data.startswith("web") and spec.fold == 0:
+                shares[spec.model].append(int(spec.data.removeprefix("web-")))
+        for name in ORDER:
+            assert sorted(shares[name]) == list(TOLD_SHARES if name.endswith(TOLD) else SHARES)
+        assert len(ORDER) == 3 * len(NAMES) + 2
 
 
 def test_draws_that_share_records_say_less():

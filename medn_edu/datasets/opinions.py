@@ -31,7 +31,7 @@ themselves, all other words are neutral.  A phrase takes over the sentiment of i
 exceptions:
 
 * "very" moves its sibling one step further from neutral;
-* "not" turns it round and weakens it: "not brilliant" and "not good" are 1, "not awful" is 3;
+* "not" reverses and weakens it: "not brilliant" and "not good" are 1, "not awful" is 3;
 * "but" lets what follows it win: "the plot is dull but it is funny" is 3.
 
 All sentences are made up, and they share their words.  They show how a tree is labelled, not how well

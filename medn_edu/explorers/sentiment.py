@@ -1,4 +1,4 @@
-"""A sentence as a parse tree with the sentiment of each phrase, and how one word turns it round.
+"""A sentence as a parse tree with the sentiment of each phrase, and how one word reverses it.
 
 The model behind it is kept as simple as possible.  A word knows only itself.  A longer phrase has no
 features at all, so it knows only what its neighbours in the tree tell it through the edges.  The type of

@@ -50,17 +50,20 @@ from medn_edu.text import Parse, PhraseFeatures
 
 _TEXTS = Texts("sentiment.md")
 
-RANGES = Ranges(l2_crf=(10, 0.1), l1_crf=(10, 0.2), m3n=(0.05, 5), l1_m3n=(0.15, 2))
+RANGES = Ranges(
+    l2_crf=(10, 0.1), l1_crf=(10, 0.2), m3n=(0.05, 5), l1_m3n=(0.15, 2), prices=(0.1, 1, 10)
+)
 """Constants of the fair protocol, before paths are extended."""
 
 _PARTS = ("train", "dev", "test")
 # How many sentences of each part there are, and of how many training sentences the first is taken.
 _SIZES = {
     "sst-quick": (150, 60, 150),
-    "sst-quarter": (2136, 1101, 0),  # on which constants are chosen
+    "sst-eighth": (1068, 1101, 0),  # on which constants are chosen
+    "sst-quarter": (2136, 1101, 2210),  # for models that see words alone
     "sst": (8544, 1101, 2210),
 }
-_EVERY = {"sst-quarter": 4}
+_EVERY = {"sst-eighth": 8, "sst-quarter": 4}
 _LABELS = ("0", "1", "2", "3", "4")
 SIGNS = ("− −", "−", "0", "+", "+ +")
 """How the labels are written in figures."""
@@ -147,12 +150,14 @@ def kinds_of(parses: Sequence[Parse], known: set[str]) -> dict[str, np.ndarray]:
 
 def treebank_split(spec: FitSpec, *, validate: bool = False) -> Split:
     """Return what trains and what tests; to choose constants, development trees stand behind."""
-    parts, _ = treebank(spec.data)
+    parts, names = treebank(spec.data)
     train = [parts["train"], parts["dev"]] if validate else [parts["train"]]
 
     def inputs(part: _Part) -> list[Any]:
         if spec.model in _TABLES:
             return part.parses
+        if spec.model.endswith(WORDS):
+            return _of_words(part.samples, names)
         return _apart(part.samples) if spec.model.endswith(_APART) else part.samples
 
     return Split(
@@ -166,6 +171,18 @@ def treebank_split(spec: FitSpec, *, validate: bool = False) -> Split:
 def _apart(samples: Sequence[Any]) -> list[Any]:
     """Take all edges away."""
     return [replace(x, parents=[-1] * x.features.shape[0], edge_types=None) for x in samples]
+
+
+def _of_words(samples: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Leave only the features that single words are."""
+    columns = [k for k, name in enumerate(names) if _word_of(name)]
+    return [replace(x, features=x.features[:, columns]) for x in samples]
+
+
+def _word_of(name: str) -> str:
+    """Return the word that a feature counts, or nothing if it is another feature."""
+    kind, _, words = name.partition("=")
+    return words if kind == "words" and " " not in words else ""
 
 
 # -- models ---------------------------------------------------------------------------------------
@@ -186,22 +203,39 @@ MOST_PASSES = 100
 """Passes after which fits of LapMEDN end."""
 
 _APART = ", no edges"
+WORDS = ", words"
+"""What ends the names of models that see single words, and nothing else."""
+
 _TABLES = {"commonest label": False, "lookup": True}
 _TREES = ("L2-CRF", "L1-CRF", "M3N", "epsilon-M3N", "L1-M3N", "LapMEDN")
-ORDER = (*_TABLES, f"L2-CRF{_APART}", f"M3N{_APART}", *_TREES)
+_KEEP = ("M3N", "LapMEDN", "L1-M3N")  # whose weights of words are compared
+ORDER = (
+    *_TABLES, f"L2-CRF{_APART}", f"M3N{_APART}", *_TREES, *(f"{name}{WORDS}" for name in _KEEP)
+)  # fmt: skip
 """All models, in the order of tables."""
 
 _COARSE = 0.1  # gap of fits that only judge constants
 _REFERENCE = "M3N"  # whose errors are subtracted
-_QUICK = (*_TABLES, f"M3N{_APART}", "L1-CRF", "M3N")
+_QUICK = (*_TABLES, f"M3N{_APART}", "L1-CRF", "M3N", f"M3N{WORDS}", f"L1-M3N{WORDS}")
 _KNOWN = ending_after(MOST_PASSES)
 _GRIDS = fair_grids(RANGES, _TREES)
 
 
 def _model(name: str) -> Model:
-    base = name.removesuffix(_APART)
-    given = replace(_KNOWN[base], name=name)
-    return once(name, given, fair_model(name, _GRIDS[base], {name: given}, tol=_COARSE))
+    base = base_of(name)
+    known = replace(_KNOWN[base], name=name)
+    given = replace(known, build=partial(_l1_m3n, known)) if base == "L1-M3N" else known
+    return once(name, given, fair_model(name, _GRIDS[base], {name: known}, tol=_COARSE))
+
+
+def base_of(name: str) -> str:
+    """Return the model without what it sees."""
+    return name.removesuffix(_APART).removesuffix(WORDS)
+
+
+def _l1_m3n(known: Model, **constants: float) -> Any:
+    """Return L1-M3N with a wider gap, which on all trees already takes the longest of all."""
+    return known.build(**constants).set_params(tol=5e-2)
 
 
 _MODELS = {
@@ -218,19 +252,23 @@ _MODELS = {
 
 def _specs(scale: str, seed: int) -> list[FitSpec]:
     quick = scale == "quick"
-    data, first = ("sst-quick", "sst-quick") if quick else ("sst", "sst-quarter")
+    data, first = ("sst-quick", "sst-quick") if quick else ("sst", "sst-eighth")
     tables = [FitSpec(data, 0, name, (), seed) for name in _TABLES]
     choose = [
         FitSpec(first, 0, name, choosing(name, _SIZES[first][0], scale), seed)
         for name in (_QUICK if quick else ORDER)
         if name not in _TABLES
     ]
-    last = [FitSpec(data, 0, spec.model, (), seed, spec.key) for spec in choose]
-    return [*tables, *choose, *([] if quick else last)]
+    last = [
+        FitSpec(
+            "sst-quarter" if spec.model.endswith(WORDS) else data, 0, spec.model, (), seed, spec.key
+        )
+        for spec in choose
+    ]
+    return [*tables, *choose, *([] if quick else sorted(last, key=lambda spec: spec.data))]
 
 
 _PER_LABEL = 4
-_WALL = ("M3N", "LapMEDN", "L1-M3N", "L1-CRF")
 _COUNTS = ("wrong", "wrong_whole", "n_nodes")
 _MEASURED = (
     *(f"{part}_{kind}" for part in ("dev", "test") for kind in KINDS), "n_unseen", "n_words",
@@ -257,23 +295,18 @@ def _measure(spec: FitSpec, model: Any) -> Row:
     row["wrong"] = numbers_text([each.sum() for each in wrong], "d")
     row["wrong_whole"] = numbers_text([each[0] for each in wrong], "d")
     row["n_nodes"] = numbers_text([len(each) for each in wrong], "d")
-    if hasattr(model, "coef_"):
+    if spec.model.endswith(WORDS):
         row |= _word_weights(model, parts["train"], names)
     return row | measure_choice(spec, model)
 
 
 def _word_weights(model: Any, train: _Part, names: Sequence[str]) -> Row:
     """Return the weights of the commonest words of each label, and how many words have any weight."""
-    place = {
-        name.removeprefix("words="): k
-        for k, name in enumerate(names)
-        if name.startswith("words=") and " " not in name
-    }
+    place = {word: k for k, word in enumerate(filter(None, map(_word_of, names)))}
     words = commonest_words(train.parses, train.labels)
-    kept = np.count_nonzero(np.abs(model.coef_[:, list(place.values())]).max(axis=0))
     return {
         "n_words": len(place),
-        "n_words_kept": int(kept),
+        "n_words_kept": int(np.count_nonzero(model.coef_.any(axis=0))),
         "words": " ".join(words),
         "word_weights": numbers_text(model.coef_[:, [place[word] for word in words]].T, ".4g"),
     }
@@ -313,7 +346,8 @@ def lines_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "all_half": half_of_share(numbers(row["wrong"]), sizes),
             "whole_half": half_of_share(numbers(row["wrong_whole"]), np.ones(len(sizes))),
         }
-        lines.append({**row, **halves, **_against(rows, row["model"], _REFERENCE)})
+        against = f"{_REFERENCE}{WORDS}" if row["model"].endswith(WORDS) else _REFERENCE
+        lines.append({**row, **halves, **_against(rows, row["model"], against)})
     return lines
 
 
@@ -333,7 +367,7 @@ _TITLES = {
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
     """Draw the accuracy of each model on four kinds of phrases, next to the printed ones."""
-    lines = {line["model"]: line for line in lines_of(rows)}
+    lines = {line["model"]: line for line in lines_of(rows) if not line["model"].endswith(WORDS)}
     names = [*lines, *PRINTED]
     figure = new_figure(13, 1.5 + 0.33 * len(names))
     with styled():
@@ -376,7 +410,7 @@ def _write(ax: Axes, value: float, y: int, colour: str) -> None:
 
 def _draw_words(rows: Sequence[Row], path: Path) -> None:
     """Draw what each prior keeps: for each word a dot per label, as large as its weight."""
-    shown = [row for name in _WALL for row in rows if row["model"] == name and row["words"]]
+    shown = sorted((row for row in rows if row["words"]), key=lambda row: ORDER.index(row["model"]))
     words = shown[0]["words"].split()
     heights = [k + 0.7 * (k // _PER_LABEL) for k in range(len(words))]
     figure = new_figure(2.7 * len(shown) + 1.2, 9.4)
@@ -386,17 +420,16 @@ def _draw_words(rows: Sequence[Row], path: Path) -> None:
             cells = [(k // _PER_LABEL, y) for k, y in enumerate(heights)]
             draw_dots(ax, numbers(row["word_weights"]).reshape(len(words), -1), heights, cells)
             ax.set_xticks(range(len(SIGNS)), SIGNS, fontsize=12)
-            ax.set_title(
-                f"{row['model']}\n{row['n_words_kept']:,} of {row['n_words']:,} words", fontsize=13
-            )
+            kept = f"{row['n_words_kept']:,} of {row['n_words']:,} words"
+            ax.set_title(f"{base_of(row['model'])}\n{kept}", fontsize=13)
         panels[0].set_yticks(heights, words, fontsize=12)
-        note = textwrap.fill(_TEXTS("words-note"), 44 * len(shown))
+        note = textwrap.fill(_TEXTS("words-note"), 38 * len(shown))
         figure.supxlabel(note, fontsize=10, color=MUTED)
     save_figure(figure, path)
 
 
 _COLUMNS = (
-    "model", "chosen", *(f"{part}_{kind}" for part in ("dev", "test") for kind in KINDS),
+    "model", "n_train", "parameters", *(f"{part}_{kind}" for part in ("dev", "test") for kind in KINDS),
     "all_half", "all_more", "all_more_half", "whole_half", "whole_more", "whole_more_half",
     "relative_gap", "n_passes", "n_nonzero", "n_weights", "n_words_kept", "n_words",
 )  # fmt: skip
@@ -408,19 +441,21 @@ def _points(kind: str, half: str, sign: str = "") -> Any:
 
 _TABLE = (
     Column("model", "model"),
+    Column("trees", "n_train", ",d", right=True),
     Column("all (%)", _points("test_all", "all_half"), right=True),
-    Column("more than M3N", _points("all_more", "all_more_half", "+"), right=True),
+    Column("all: more than M3N", _points("all_more", "all_more_half", "+"), right=True),
     Column("whole", _points("test_whole", "whole_half"), right=True),
-    Column("more than M3N", _points("whole_more", "whole_more_half", "+"), right=True),
+    Column("whole: more than M3N", _points("whole_more", "whole_more_half", "+"), right=True),
     Column("two words or more", "test_inner", percent(), right=True),
     Column("not in training", "test_unseen", percent(), right=True),
     Column("dev: all", "dev_all", percent(), right=True),
-    Column("two or more", "dev_inner", percent(), right=True),
-    Column("whole", "dev_whole", percent(), right=True),
-    Column("not in training", "dev_unseen", percent(), right=True),
+    Column("dev: two or more", "dev_inner", percent(), right=True),
+    Column("dev: whole", "dev_whole", percent(), right=True),
+    Column("dev: not in training", "dev_unseen", percent(), right=True),
     Column("weights", "n_nonzero", ",d", right=True),
+    Column("words", "n_words_kept", ",d", right=True),
     Column("gap", "relative_gap", percent(), right=True),
-    Column("chosen", "chosen"),
+    Column("constants", "parameters"),
 )
 
 
@@ -429,12 +464,13 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     lines = lines_of(rows)
     summary = table(_TABLE, lines)
     by_name = {line["model"]: line for line in lines}
-    sizes = dict(zip(_PARTS, _SIZES[rows[0]["data"]], strict=True))
+    full = next(row for row in rows if not row["model"].endswith(WORDS))
+    sizes = dict(zip(_PARTS, _SIZES[full["data"]], strict=True))
     caption = _TEXTS(
         "caption",
         **{f"n_{part}": size for part, size in sizes.items()},
-        n_nodes=int(numbers(rows[0]["n_nodes"]).sum()),
-        unseen=rows[0]["n_unseen"],
+        n_nodes=int(numbers(full["n_nodes"]).sum()),
+        unseen=full["n_unseen"],
         weights=max(line["n_weights"] for line in lines),
         grids=grids_text(_GRIDS),
         choice=CHOICE[scale],
@@ -442,10 +478,13 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         passes=MOST_PASSES,
     )
     best = max(lines, key=lambda line: line["test_all"])
+    judged = max(lines, key=lambda line: line["dev_all"])
     better = [
         name
         for name, line in by_name.items()
-        if line["all_more"] is not None and line["all_more"] > line["all_more_half"]
+        if not name.endswith(WORDS)
+        and line["all_more"] is not None
+        and line["all_more"] > line["all_more_half"]
     ]
     edges = [
         _edges_text(rows, name, f"{name}{_APART}")
@@ -454,17 +493,25 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     ]
     said = bullets(
         [
-            _TEXTS("best", model=best["model"], all=100 * best["test_all"]),
+            _TEXTS(
+                "best",
+                model=best["model"],
+                all=100 * best["test_all"],
+                dev_model=judged["model"],
+                dev=100 * judged["dev_all"],
+            ),
             _TEXTS("better", models=listed(better)) if better else _TEXTS("none-better"),
             *edges,
         ]
     )
+    alone = [line["n_train"] for line in lines if line["model"].endswith(WORDS)]
+    words = _TEXTS("words", n=_PER_LABEL, n_trees=max(alone, default=0))
     return Report(
         _COLUMNS,
         lines,
         f"{summary.text()}\n\n{said}",
         f"{paragraphs(caption)}\n\n{summary.markdown()}\n{said}\n",
-        {"words": f"{paragraphs(_TEXTS('words', n=_PER_LABEL))}\n"},
+        {"words": f"{paragraphs(words)}\n"},
     )
 
 

@@ -49,10 +49,9 @@ from medn_edu.studies.kit.summary import (
     table,
     values,
 )
-from medn_edu.studies.kit.texts import Texts, bullets, counted, listed, paragraphs
+from medn_edu.studies.kit.texts import Texts, bullets, counted, paragraphs
 from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.kit.web import (
-    ANCESTORS,
     FLAT,
     N_DEALT,
     N_JUDGING,
@@ -60,6 +59,7 @@ from medn_edu.studies.kit.web import (
     N_TRAIN,
     PER_LEAF,
     SHARES,
+    TOLD,
     n_drawn,
     page_split,
     structure_of,
@@ -75,18 +75,23 @@ CHOOSES_AT = 5
 LEFT_OUT_AT = 40
 """The share with which templates are left out."""
 
+TOLD_SHARES = (CHOOSES_AT, LEFT_OUT_AT)
+"""The shares with which chains are told of ancestors."""
+
 N_DRAWS = {"web": 10, "templates": N_DEALT}
 """Draws of training records, and parts of templates that are left out."""
 
-RANGES = Ranges(l2_crf=(10, 0.01), l1_crf=(3, 0.03), m3n=(0.003, 3), l1_m3n=(0.03, 3))
+RANGES = Ranges(
+    l2_crf=(10, 0.01), l1_crf=(3, 0.03), m3n=(0.003, 3), l1_m3n=(0.03, 3), prices=(0.1, 1, 10)
+)
 """Constants of the fair protocol, before paths are extended."""
 
 MOST_PASSES = 100
-"""Passes after which fits of LapMEDN end; CRF may take twice as many."""
+"""Passes after which fits of LapMEDN variational end; exact ones and CRF may take twice as many."""
 
-_COARSE: dict[str, Any] = {"tol": 0.1, "max_iter": 40}  # of fits that only judge constants
+_COARSE: dict[str, Any] = {"tol": 0.1, "max_iter": 30}  # of fits that only judge constants
 _GAP = 2e-2  # of margin models
-_GAPS = {"CRF": 5e-5, "L2-CRF": 1e-3, "elastic CRF": 1e-2, "L1-CRF": 5e-2}
+_GAPS = {"CRF": 5e-5, "L2-CRF": 1e-2, "elastic CRF": 1e-2, "L1-CRF": 0.1, "L1-M3N": 5e-2}
 _REFERENCE = "M3N"  # whose scores are subtracted
 _KEYS = ("name", "image", "price")  # what block instance accuracy asks for
 
@@ -101,7 +106,7 @@ def _build(name: str, **constants: float) -> Any:
         # Chains have few features, so the default would be L-BFGS, which takes ten times as long here
         # when there is an L1 norm.
         model.set_params(solver="online_exponentiated_gradient")
-    if name == "CRF":  # whose weights may grow without end
+    if name in ("CRF", "LapMEDN"):
         model.set_params(max_iter=2 * MOST_PASSES)
     return model.set_params(tol=_GAPS.get(name, _GAP))
 
@@ -113,11 +118,18 @@ _GIVEN = {
 _BASES = {
     **{name: name for name in NAMES},
     **{f"{name}{FLAT}": name for name in NAMES},
+    **{f"{name}{FLAT}{TOLD}": name for name in NAMES},
     PER_LEAF: "L2-CRF",
-    ANCESTORS: "L2-CRF",
+    f"{PER_LEAF}{TOLD}": "L2-CRF",
 }
 ORDER = tuple(_BASES)
 """All models of the comparison, in the order of tables."""
+_ALONE = (PER_LEAF, f"{PER_LEAF}{TOLD}")
+
+
+def tree_of(name: str) -> str:
+    """Return the model on trees that a model on chains is compared with."""
+    return name.removesuffix(TOLD).removesuffix(FLAT)
 
 
 def _model(name: str, base: str) -> Model:
@@ -163,6 +175,8 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
                 )  # fmt: skip
                 by = first.key if first.parameters else ""
                 more = tried[1 : 1 + (kind == "web")] if quick else tried[1:]
+                if name.endswith(TOLD):
+                    more = tuple(n for n in more if n in TOLD_SHARES)
                 specs += [first, *(FitSpec(f"{kind}-{n}", fold, name, (), seed, by) for n in more)]
     specs += [
         FitSpec(_TIMES, fold, name, ((constant, value),), seed)
@@ -245,7 +259,7 @@ def lines_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
     found = groups(rows, "data", "model", order=lambda key: (*_place(key[0]), ORDER.index(key[1])))
     lines = []
     for (data, name), group in found.items():
-        against = name.removesuffix(FLAT) if name.endswith(FLAT) else _REFERENCE
+        against = tree_of(name) if FLAT in name else _REFERENCE
         line: dict[str, Any] = {
             "data": data,
             "n_train": round(float(values(group, "n_train").mean())),
@@ -297,7 +311,7 @@ def _draw_scores(rows: Sequence[Row], path: Path) -> None:
     """Draw MEDN Fig. 10: both scores against what trains, and what is left after M3N's."""
     lines = [line for line in lines_of(rows) if line["data"].startswith("web")]
     trees = [line for line in lines if line["model"] in NAMES]
-    shown = [line for line in lines if line["model"] in (*NAMES, PER_LEAF, ANCESTORS)]
+    shown = [line for line in lines if line["model"] in (*NAMES, *_ALONE)]
     figure = new_figure(12.5, 9.4)
     with styled():
         axes = figure.subplots(2, len(_SCORES), sharex=True)
@@ -326,35 +340,32 @@ def _draw_lines(ax: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _style_name(name: str) -> str:
-    return name.removesuffix(FLAT).replace(PER_LEAF, "per letter")
+    return name.replace(FLAT, "").replace(PER_LEAF, "per letter")
 
 
 def _draw_trees(rows: Sequence[Row], path: Path) -> None:
-    """Draw what trees have over chains, with few records and with many, and new templates."""
+    """Draw what trees have over chains, and how all do on new templates, with as many records."""
     lines = {(line["data"], line["model"]): line for line in lines_of(rows)}
-    data = sorted({key for key, _ in lines}, key=_place)
-    drawn = [name for name in data if name.startswith("web")]
-    ends = dict.fromkeys((drawn[0], drawn[-1]))
-    new = data[-1]
-    alike = f"web-{new.partition('-')[2]}"
-    names = [name for name in (*NAMES, PER_LEAF, ANCESTORS) if (new, name) in lines]
+    new = max((key for key, _ in lines), key=_place)
+    share = new.partition("-")[2]
+    alike = f"web-{share}"
+    names = [name for name in (*NAMES, *_ALONE) if (new, name) in lines]
     figure = new_figure(13.5, 1.9 + 0.42 * len(names))
     with styled():
         *gains, last = figure.subplots(1, len(_SCORES) + 1, sharey=True)
         for ax, (score, title) in zip(gains, _SCORES.items(), strict=True):
-            for k, kind in enumerate(ends):
-                flat = [(y, lines.get((kind, f"{name}{FLAT}"))) for y, name in enumerate(names)]
-                _draw_gains(ax, flat, score, is_small=k == 0 and len(ends) > 1)
+            for y, name in enumerate(names):
+                for shift, ending in ((-0.15, ""), (0.15, TOLD)):
+                    if (line := lines.get((alike, f"{name}{FLAT}{ending}"))) is not None:
+                        _draw_gain(ax, y + shift, line, score)
             ax.axvline(0, color=INK, linewidth=1)
             ax.set_title(title)
             ax.set_xlabel("points more by trees than by chains")
         for y, name in enumerate(names):
-            _draw_new(last, y, lines[new, name], lines.get((alike, name)), is_flat=False)
-            if (new, f"{name}{FLAT}") in lines:
-                chain = f"{name}{FLAT}"
-                _draw_new(
-                    last, y + 0.25, lines[new, chain], lines.get((alike, chain)), is_flat=True
-                )
+            for shift, ending in ((0, ""), (0.25, f"{FLAT}{TOLD}")):
+                if (line := lines.get((new, f"{name}{ending}"))) is not None:
+                    _draw_new(last, y + shift, line, lines.get((alike, f"{name}{ending}")))
+        last.set_xlim(left=0)
         last.set_title("templates that did not train")
         last.set_xlabel("block instance accuracy")
         last.xaxis.set_major_formatter(lambda value, _: f"{value:.3g} %")
@@ -363,35 +374,23 @@ def _draw_trees(rows: Sequence[Row], path: Path) -> None:
         for ax in (*gains, last):
             ax.grid(axis="x")
             ax.tick_params(axis="y", length=0)
-        shares = listed([f"{int(kind.partition('-')[2])} %" for kind in ends])
-        figure.supxlabel(_TEXTS("trees-note", shares=shares), fontsize=9, color=MUTED)
+        figure.supxlabel(_TEXTS("trees-note", share=share), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
-def _draw_gains(
-    ax: Axes, flat: Sequence[tuple[int, Mapping[str, Any] | None]], score: str, *, is_small: bool
-) -> None:
+def _draw_gain(ax: Axes, y: float, line: Mapping[str, Any], score: str) -> None:
     """Draw by how much trees exceed chains; lines hold how much chains exceed trees."""
-    for y, line in flat:
-        if line is not None and line[f"{score}_more"] is not None:
-            style = {**series_style(_style_name(line["model"])), "linestyle": "none"}
-            half = line[f"{score}_more_interval"]
-            ax.errorbar(
-                -100 * line[f"{score}_more"], y - 0.18 if is_small else y + 0.18,
-                xerr=None if half is None else 100 * half, elinewidth=1.3,
-                **style, **({"markerfacecolor": "white"} if is_small else {}),
-            )  # fmt: skip
+    more, half = line[f"{score}_more"], line[f"{score}_more_interval"]
+    if more is not None:
+        style = {**series_style(_style_name(line["model"])), "linestyle": "none"}
+        ax.errorbar(-100 * more, y, xerr=half and 100 * half, elinewidth=1.3, **style)
 
 
-def _draw_new(
-    ax: Axes, y: float, line: Mapping[str, Any], alike: Mapping[str, Any] | None, *, is_flat: bool
-) -> None:
+def _draw_new(ax: Axes, y: float, line: Mapping[str, Any], alike: Mapping[str, Any] | None) -> None:
     """Draw a score on new templates, and as a short line that on the templates that trained."""
     style = {**series_style(_style_name(line["model"])), "linestyle": "none"}
     half = line["block_interval"]
-    hollow = {"markerfacecolor": "white"} if is_flat else {}
-    xerr = None if half is None else 100 * half
-    ax.errorbar(100 * line["block"], y, xerr=xerr, elinewidth=1.3, **style, **hollow)
+    ax.errorbar(100 * line["block"], y, xerr=half and 100 * half, elinewidth=1.3, **style)
     if alike is not None:
         ax.plot(100 * alike["block"], y, "|", color=style["color"], markersize=9)
 
@@ -440,7 +439,7 @@ _DETAILS = (
 
 def _report(rows: Sequence[Row], scale: str) -> Report:
     lines = lines_of(rows)
-    last = [line for line in lines if line["data"].startswith("web")][-1]["data"]
+    share = lines[-1]["data"].partition("-")[2]  # with which templates are left out
     compared = [row for row in rows if row["model"] in ORDER]
     most = max(line["draws"] for line in lines)
     caption = _TEXTS(
@@ -461,42 +460,56 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         f"{_score_table(lines, score)}"
         for score, title in _SCORES.items()
     ]
-    details = table(_DETAILS, [line for line in lines if line["data"] == last])
-    tables.append(f"{_TEXTS('details', share=last.partition('-')[2])}\n\n{details.markdown()}")
+    details = table(_DETAILS, [line for line in lines if line["data"] == f"web-{share}"])
+    tables.append(f"{_TEXTS('details', share=share)}\n\n{details.markdown()}")
     said = bullets(_findings(lines))
     return Report(
         _COLUMNS,
         lines,
         f"{details.text()}\n\n{said}",
         f"{paragraphs(caption, shapes_text(compared))}\n\n{said}\n\n" + "\n".join(tables),
-        {"trees": f"{paragraphs(_TEXTS('trees', version=VERSION, share=LEFT_OUT_AT))}\n"},
+        {"trees": f"{paragraphs(_TEXTS('trees', version=VERSION, share=share))}\n"},
     )
 
 
 def _findings(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say for both scores who is best, whose distance to M3N is sure, and what trees bring."""
+    """Say for both scores who is best, and how trees compare with chains, told of ancestors or not."""
     texts = []
     for score, title in _SCORES.items():
-        drawn = [line for line in lines if line["data"].startswith("web")]
-        trees = [line for line in drawn if line["model"] in NAMES]
+        trees = [x for x in lines if x["model"] in NAMES and x["data"].startswith("web")]
         means = {name: mean(group, score) for name, group in groups(trees, "model").items()}
         best = max(means, key=lambda name: means[name] or 0.0)
         texts.append(_TEXTS("best", score=title, model=best, value=100 * (means[best] or 0.0)))
-        flat = [line for line in drawn if line["model"].endswith(FLAT)]
-        gained = [-100 * line[f"{score}_more"] for line in flat if line["against"]]
-        sure = sum(_is_sure(line, score) for line in flat)
-        if gained:
-            texts.append(
-                _TEXTS("trees-gain", score=title, low=min(gained), high=max(gained), sure=sure,
-                       n=len(gained))
-            )  # fmt: skip
+        for kind in ("web", "templates"):
+            for ending in (FLAT, f"{FLAT}{TOLD}"):
+                flat = [
+                    x
+                    for x in lines
+                    if structure_of(x["model"]) == ending
+                    and x["data"].startswith(kind)
+                    and x[f"{score}_more_interval"] is not None
+                ]
+                if flat:
+                    texts.append(_compared(flat, score, kind, told=ending != FLAT))
     return texts
 
 
-def _is_sure(line: Mapping[str, Any], score: str) -> bool:
-    """Say whether trees are better, and the interval leaves out zero."""
-    more, half = line[f"{score}_more"], line[f"{score}_more_interval"]
-    return more is not None and half is not None and more + half < 0
+def _compared(flat: Sequence[Mapping[str, Any]], score: str, kind: str, *, told: bool) -> str:
+    """Say between which ends trees exceed chains, and how often that is sure in either direction."""
+    gained = [-100 * line[f"{score}_more"] for line in flat]
+    halves = [100 * line[f"{score}_more_interval"] for line in flat]
+    pairs = list(zip(gained, halves, strict=True))
+    return _TEXTS(
+        "trees-gain",
+        score=_SCORES[score],
+        chains="chains that are told of ancestors" if told else "chains",
+        where="new templates" if kind == "templates" else "the same templates",
+        low=min(gained),
+        high=max(gained),
+        above=sum(more > half for more, half in pairs),
+        below=sum(more < -half for more, half in pairs),
+        n=len(flat),
+    )
 
 
 WEB_STUDY = Study(

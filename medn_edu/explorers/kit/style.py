@@ -65,7 +65,7 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     ", C = 1": {"markerfacecolor": "white"},
     ", six lam": {"markerfacecolor": "white"},
     ", no edges": {"markerfacecolor": "white"},
-    ", ancestors": {"markerfacecolor": "white", "color": palette.SLATE},
+    ", ancestors": {"markerfacecolor": "white"},
     " EM": {"markerfacecolor": "white", "marker": "h"},
     " thresholded": {"markerfacecolor": "white", "linestyle": (0, (1, 1.3))},
 }

@@ -200,6 +200,7 @@ _FILE = read_toml(
     *(
         "frozen",
         "seen",
+        "later",
         "papers",
         "margins",
         "words",
@@ -213,6 +214,8 @@ FROZEN: str = _FILE["frozen"]
 """The commit that fixed the rules; empty as long as they are not fixed."""
 SEEN: tuple[str, ...] = tuple(_FILE["seen"])
 """Studies whose tables were there by then."""
+LATER: dict[str, str] = _FILE["later"]
+"""Studies whose rules came later, and the commits that fixed these before there were tables."""
 PAPERS: dict[str, str] = _FILE["papers"]
 """The papers, by what begins the ids of their sentences."""
 UNITS: dict[str, str] = _FILE["units"]

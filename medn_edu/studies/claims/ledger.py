@@ -14,6 +14,7 @@ from medn_edu.studies.claims.claim import (
     AS_RUN,
     CLAIMS,
     FROZEN,
+    LATER,
     MARGINS,
     PAPERS,
     QUESTIONS,
@@ -230,9 +231,12 @@ def _frozen() -> str:
         return "The rules are not frozen yet."
     tables = listed(_quoted(SEEN))
     seen = f"after the tables of {tables} were made, and " * bool(SEEN)
-    return (
+    text = (
         f"Commit `{FROZEN}` froze the rules, {seen}before those of all other studies had been seen."
     )
+    for name, commit in LATER.items():
+        text += f"  Those of `{name}` came later: commit `{commit}` froze them, before its table."
+    return text
 
 
 def _quoted(studies: Iterable[str]) -> list[str]:

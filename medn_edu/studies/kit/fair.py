@@ -25,7 +25,9 @@ fixed it becomes the L1-M3N with ``C = c``.  Its ``lam = 2 C / c_2 + (C / (2 c_1
 ``c_1`` go through the constants of M3N and of L1-M3N, cover both limits.
 
 A path whose best point is one of its ends grows until that point lies inside, by at most `EXTEND`
-points.  Shapes are not extended: the models beyond their ends are others of the comparison.
+points.  Shapes are not extended: the models beyond their ends are others of the comparison.  Where fits
+close to the L1 norm would take too long, LapMEDN goes without ``C`` of 100, and tries eight ``lam`` with
+each other ``C``.
 """
 
 from collections import Counter
@@ -102,6 +104,7 @@ class Ranges:
     l1_crf: tuple[float, float]  # ``lam``
     m3n: tuple[float, float]  # ``C``
     l1_m3n: tuple[float, float]  # ``C``
+    prices: tuple[float, ...] = PRICES  # shapes of LapMEDN
 
 
 def _elastic_strengths(
@@ -141,7 +144,8 @@ def fair_paths(model: str, ranges: Ranges) -> tuple[Path, ...]:
     if model == "epsilon-M3N":
         return tuple(_path("C", np.geomspace(*ranges.m3n, n), epsilon=e) for e in TEMPERATURES)
     if model in ("LapMEDN", "LapMEDN variational"):
-        return tuple(_path("lam", laplace_strengths(C, ranges, n), C=C) for C in PRICES)
+        n = N_POINTS // len(ranges.prices)
+        return tuple(_path("lam", laplace_strengths(C, ranges, n), C=C) for C in ranges.prices)
     return ()  # the CRF without a penalty has nothing to choose
 
 

@@ -67,26 +67,38 @@ class Trained:
         seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
         times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
         more = self.measure(spec, model) if self.measure else {}
-        return {**measured(model, data), **more, **times}
+        return {**measured(model, data, more), **times}
 
 
-def measured(model: Any, data: Split) -> Row:
-    """Return what every trained model is asked on its split."""
+def measured(model: Any, data: Split, more: Mapping[str, Any] | None = None) -> Row:
+    """Return what every trained model is asked on its split, and what else was measured.
+
+    A study that measures errors of its own saves the time to predict twice.
+    """
     result = getattr(model, "result_", None)
-    tested = len(data.X_test) > 0
     n_train = model.n_train_ if isinstance(model, Selected) else len(data.X_train)
+    more = {} if more is None else more
+    errors = {} if "train_error" in more else _errors(model, data, n_train)
     return {
         "chosen": constants_text(model.chosen_.items()) if isinstance(model, Selected) else "",
         "n_train": n_train,
         "n_test": len(data.X_test),
-        "error": label_error(model.predict(data.X_test), data.y_test) if tested else None,
-        "train_error": label_error(model.predict(data.X_train[:n_train]), data.y_train[:n_train]),
+        **errors,
         "primal": getattr(result, "primal", None),
         "dual": _finite(getattr(result, "dual", None)),
         "relative_gap": _finite(getattr(result, "relative_gap", None)),
         "n_passes": getattr(result, "n_passes", None),
         **sparsity(model),
         "status": getattr(result, "status", ""),
+        **more,
+    }
+
+
+def _errors(model: Any, data: Split, n_train: int) -> Row:
+    tested = len(data.X_test) > 0
+    return {
+        "error": label_error(model.predict(data.X_test), data.y_test) if tested else None,
+        "train_error": label_error(model.predict(data.X_train[:n_train]), data.y_train[:n_train]),
     }
 
 

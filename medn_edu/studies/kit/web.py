@@ -39,8 +39,8 @@ FLAT = ", flat"
 PER_LEAF = "per leaf"
 """The model that sees each leaf by itself."""
 
-ANCESTORS = f"{PER_LEAF}, ancestors"
-"""The same, but it also knows the tags and classes of all elements around a leaf."""
+TOLD = ", ancestors"
+"""What ends the names of models of leaves that know the tags and classes of all elements around them."""
 
 
 class Records(NamedTuple):
@@ -89,16 +89,16 @@ def _trees(seed: int) -> tuple[list[Forest], list[Forest], np.ndarray]:
     return first, second, np.array(kinds)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=5)
 def product_data(structure: str, seed: int) -> Data:
-    """Return all records as trees, or as their leaves (`FLAT`, `PER_LEAF`, `ANCESTORS`)."""
+    """Return all records as trees, or as their leaves (`FLAT`, `PER_LEAF`), told of ancestors or not."""
     samples, labels = [], []
     *both, kinds = _trees(seed)
     for part, trees in zip(product_records(seed), both, strict=True):
         names = [np.array(page.labels()) for page in part.pages]
         if structure:
             leaves = [np.flatnonzero(page.is_leaf) for page in part.pages]
-            if structure == ANCESTORS:
+            if structure.endswith(TOLD):
                 trees = [_with_ancestors(tree, kinds) for tree in trees]
             pairs = list(zip(trees, leaves, strict=True))
             trees = [_leaves(tree, kept, structure) for tree, kept in pairs]
@@ -110,7 +110,7 @@ def product_data(structure: str, seed: int) -> Data:
 
 def _leaves(tree: Forest, leaves: np.ndarray, structure: str) -> Forest:
     """Return the leaves of a tree as a chain, as `Page.chain` does, or without edges."""
-    return Forest(tree.features[leaves], None if structure == FLAT else [-1] * len(leaves))
+    return Forest(tree.features[leaves], None if structure.startswith(FLAT) else [-1] * len(leaves))
 
 
 def _with_ancestors(tree: Forest, kinds: np.ndarray) -> Forest:
@@ -123,10 +123,9 @@ def _with_ancestors(tree: Forest, kinds: np.ndarray) -> Forest:
 
 
 def structure_of(model: str) -> str:
-    """Return what a model sees: `PER_LEAF`, `ANCESTORS`, `FLAT`, or nothing of these for trees."""
-    if model in (PER_LEAF, ANCESTORS):
-        return model
-    return FLAT if model.endswith(FLAT) else ""
+    """Return what a model sees: `PER_LEAF`, `FLAT`, both with `TOLD` or not, or nothing for trees."""
+    kind = next((kind for kind in (PER_LEAF, FLAT) if kind in model), "")
+    return kind + (TOLD if model.endswith(TOLD) else "")
 
 
 def n_drawn(share: int) -> int:
@@ -157,8 +156,9 @@ def _page_split(data: str, fold: int, structure: str, seed: int, validate: bool)
         return replace(samples, features=samples.features[:, kept])
 
     train = np.concatenate([train, judge if validate else judge[:0]])
+    samples = [with_kept(found.X_train[i]) for i in train]
     return Split(
-        [with_kept(found.X_train[i]) for i in train],
+        samples if validate else pack(samples),  # once for all models that train on them
         [found.y_train[i] for i in train],
         with_kept(found.X_test.take(test)),
         [found.y_test[i] for i in test],
