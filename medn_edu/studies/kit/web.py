@@ -156,9 +156,11 @@ def _page_split(data: str, fold: int, structure: str, seed: int, validate: bool)
         return replace(samples, features=samples.features[:, kept])
 
     train = np.concatenate([train, judge if validate else judge[:0]])
-    samples = [with_kept(found.X_train[i]) for i in train]
+    samples: Any = [with_kept(found.X_train[i]) for i in train]
+    if not validate:
+        samples = pack(samples)  # once for all models that train on them
     return Split(
-        samples if validate else pack(samples),  # once for all models that train on them
+        samples,
         [found.y_train[i] for i in train],
         with_kept(found.X_test.take(test)),
         [found.y_test[i] for i in test],
