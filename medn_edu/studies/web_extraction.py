@@ -175,7 +175,7 @@ def _specs(scale: str, seed: int) -> list[FitSpec]:
                 )  # fmt: skip
                 by = first.key if first.parameters else ""
                 more = tried[1 : 1 + (kind == "web")] if quick else tried[1:]
-                if name.endswith(TOLD):
+                if structure_of(name) == f"{FLAT}{TOLD}":
                     more = tuple(n for n in more if n in TOLD_SHARES)
                 specs += [first, *(FitSpec(f"{kind}-{n}", fold, name, (), seed, by) for n in more)]
     specs += [
