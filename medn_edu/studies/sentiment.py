@@ -216,7 +216,7 @@ ORDER = (
 
 _COARSE = 0.1  # gap of fits that only judge constants
 _REFERENCE = "M3N"  # whose errors are subtracted
-_QUICK = (*_TABLES, f"M3N{_APART}", "L1-CRF", "M3N", f"M3N{WORDS}", f"L1-M3N{WORDS}")
+_QUICK = (*_TABLES, f"M3N{_APART}", "M3N", f"M3N{WORDS}")
 _KNOWN = ending_after(MOST_PASSES)
 _GRIDS = fair_grids(RANGES, _TREES)
 
