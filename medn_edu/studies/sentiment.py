@@ -455,7 +455,7 @@ _TABLE = (
     Column("weights", "n_nonzero", ",d", right=True),
     Column("words", "n_words_kept", ",d", right=True),
     Column("gap", "relative_gap", percent(), right=True),
-    Column("constants", "parameters"),
+    Column("constants", lambda line: line["chosen"] or line["parameters"]),
 )
 
 
