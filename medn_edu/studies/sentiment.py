@@ -222,13 +222,13 @@ _GRIDS = fair_grids(RANGES, _TREES)
 
 
 def _model(name: str) -> Model:
-    base = base_of(name)
+    base = _base_of(name)
     known = replace(_KNOWN[base], name=name)
     given = replace(known, build=partial(_l1_m3n, known)) if base == "L1-M3N" else known
     return once(name, given, fair_model(name, _GRIDS[base], {name: known}, tol=_COARSE))
 
 
-def base_of(name: str) -> str:
+def _base_of(name: str) -> str:
     """Return the model without what it sees."""
     return name.removesuffix(_APART).removesuffix(WORDS)
 
@@ -421,7 +421,7 @@ def _draw_words(rows: Sequence[Row], path: Path) -> None:
             draw_dots(ax, numbers(row["word_weights"]).reshape(len(words), -1), heights, cells)
             ax.set_xticks(range(len(SIGNS)), SIGNS, fontsize=12)
             kept = f"{row['n_words_kept']:,} of {row['n_words']:,} words"
-            ax.set_title(f"{base_of(row['model'])}\n{kept}", fontsize=13)
+            ax.set_title(f"{_base_of(row['model'])}\n{kept}", fontsize=13)
         panels[0].set_yticks(heights, words, fontsize=12)
         note = textwrap.fill(_TEXTS("words-note"), 38 * len(shown))
         figure.supxlabel(note, fontsize=10, color=MUTED)

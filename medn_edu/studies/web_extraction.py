@@ -127,7 +127,7 @@ ORDER = tuple(_BASES)
 _ALONE = (PER_LEAF, f"{PER_LEAF}{TOLD}")
 
 
-def tree_of(name: str) -> str:
+def _tree_of(name: str) -> str:
     """Return the model on trees that a model on chains is compared with."""
     return name.removesuffix(TOLD).removesuffix(FLAT)
 
@@ -259,7 +259,7 @@ def lines_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
     found = groups(rows, "data", "model", order=lambda key: (*_place(key[0]), ORDER.index(key[1])))
     lines = []
     for (data, name), group in found.items():
-        against = tree_of(name) if FLAT in name else _REFERENCE
+        against = _tree_of(name) if FLAT in name else _REFERENCE
         line: dict[str, Any] = {
             "data": data,
             "n_train": round(float(values(group, "n_train").mean())),
