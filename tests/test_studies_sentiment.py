@@ -64,7 +64,7 @@ def test_fits_are_measured_by_kind(opinions):
     rows = []
     for name in ("lookup", "M3N, no edges", "M3N", "M3N, words"):
         row = SENTIMENT.fit(specs[name])
-        rows.append({**row, "model": name, "data": specs[name].data})
+        rows.append({**row, "model": name, "data": specs[name].data, "parameters": ""})
         wrong, n_nodes = (np.array(row[c].split(), dtype=int) for c in ("wrong", "n_nodes"))
         assert len(wrong) == 120
         assert row["test_all"] == pytest.approx(1 - wrong.sum() / n_nodes.sum())
