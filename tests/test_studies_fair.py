@@ -5,6 +5,7 @@ import pytest
 
 from medn_edu.datasets import make_chain_crf
 from medn_edu.estimators import M3N
+from medn_edu.samples import pack
 from medn_edu.studies.kit.fair import (
     COMPARED,
     FAIR_MODELS,
@@ -185,7 +186,7 @@ def test_the_first_block_trains_with_what_was_chosen():
     X = list(np.random.default_rng(0).normal(size=(12, 3, 2)))
     y = [["ab"[int(row[0] > 0)] for row in x] for x in X]
 
-    def selected(blocks, n_tried=None):
+    def selected(blocks, n_tried=None, X=X):
         paths = (Path("C", (1e-9, 10.0)),)  # the first is nothing
         return Selected("M3N", paths, blocks=blocks, n_tried=n_tried).fit(X, y)
 
@@ -195,6 +196,9 @@ def test_the_first_block_trains_with_what_was_chosen():
     assert model.errors_[0] > model.errors_[1]
     first = make_model("M3N", C=10.0).fit(X[:4], y[:4])
     np.testing.assert_array_equal(model.weights_, first.weights_)
+    packed = selected((4, 4), X=pack(X))
+    assert packed.errors_.tolist() == model.errors_.tolist()
+    np.testing.assert_array_equal(packed.weights_, model.weights_)
     some, one = selected((4, 4), n_tried=1).errors_, selected((4,)).errors_
     assert some.tolist() == one.tolist() != model.errors_.tolist()
 

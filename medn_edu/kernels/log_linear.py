@@ -308,6 +308,7 @@ class SweepSpace(NamedTuple):
     table: np.ndarray  # potentials of edges less their maximum, minus infinity where forbidden
     factor: np.ndarray  # their exponentials
     factor_by_child: np.ndarray
+    pairs: np.ndarray  # transitions that some edge of the sample can make
     span: np.ndarray  # first and last node
     lost: np.ndarray
     log_norm: np.ndarray
@@ -326,6 +327,7 @@ def sweep_space(longest, allowed):
         np.empty(allowed.shape),
         np.empty(allowed.shape),
         np.empty(allowed.shape),
+        np.empty(allowed.shape, dtype=np.bool_),
         np.zeros(2, dtype=np.int64),
         np.zeros(1, dtype=np.bool_),
         np.zeros(1),
@@ -341,11 +343,12 @@ def marginals(sample, node, edge, mask, allowed, space, marginal, counts):
 
     ``counts`` are marginals of edges, summed up for each type.
     """
-    belief, message, table, factor, factor_by_child, span, lost, log_norm = space[:8]
-    weight, no_pairs, entropy = space[8:]
+    belief, message, table, factor, factor_by_child, pairs, span, lost = space[:8]
+    log_norm, weight, no_pairs, entropy = space[8:]
     parents, kinds = sample.parents, sample.edge_kinds
     n_nodes, n_labels = parents.size, node.shape[1]
     span[1] = n_nodes
+    find_pairs(sample, mask, pairs)
     is_low, shift = False, 0.0
     for k in range(len(edge)):
         largest = -np.inf
@@ -358,7 +361,7 @@ def marginals(sample, node, edge, mask, allowed, space, marginal, counts):
                 x = edge[k, a, b] - largest if allowed[k, a, b] else -np.inf
                 is_low = is_low or ((x < LOG_TINY) & (x > -np.inf))
                 table[k, a, b] = x
-                factor[k, a, b] = math.exp(x) if x > LOG_LEAST else 0.0
+                factor[k, a, b] = math.exp(x) if x > LOG_LEAST and pairs[k, a, b] else 0.0
                 factor_by_child[k, b, a] = factor[k, a, b]
                 counts[k, a, b] = 0.0
         for t in range(n_nodes):
@@ -372,7 +375,7 @@ def marginals(sample, node, edge, mask, allowed, space, marginal, counts):
         for a in range(n_labels):
             x = belief[t, a] - largest
             is_low = is_low or ((x < LOG_TINY) & (x > -np.inf))
-            belief[t, a] = math.exp(x)
+            belief[t, a] = math.exp(x) if x != -np.inf else 0.0
         shift += largest
     lost[0] = is_low
     scaled_up(belief, message, factor_by_child, parents, kinds, span, 0, 1, log_norm, lost)
@@ -392,6 +395,8 @@ def marginals(sample, node, edge, mask, allowed, space, marginal, counts):
             count = counts[kinds[t]]
             for a in range(n_labels):
                 quotient = message[t, a]
+                if quotient == 0.0:
+                    continue  # as of labels that the parent may not have
                 for b in range(n_labels):
                     count[a, b] += quotient * belief[t, b]
     for k in range(len(edge)):
@@ -399,6 +404,18 @@ def marginals(sample, node, edge, mask, allowed, space, marginal, counts):
             for b in range(n_labels):
                 counts[k, a, b] *= factor[k, a, b]
     return shift + log_norm[0]
+
+
+@inner_kernel
+def find_pairs(sample, mask, pairs):
+    """Write which transitions some edge can make, with the labels that its nodes may have."""
+    pairs[:] = mask.shape[0] == 0
+    for t in range(mask.shape[0]):
+        parent, kind = sample.parents[t], sample.edge_kinds[t]
+        for a in range(mask.shape[1] if parent >= 0 else 0):
+            if mask[parent, a]:
+                for b in range(mask.shape[1]):
+                    pairs[kind, a, b] |= mask[t, b]
 
 
 @inner_kernel

@@ -314,6 +314,9 @@ def _product(x, rows, out):
     b = 0
     while b + 4 <= n_labels:
         x0, x1, x2, x3 = x[b], x[b + 1], x[b + 2], x[b + 3]
+        if x0 == 0.0 and x1 == 0.0 and x2 == 0.0 and x3 == 0.0:
+            b += 4  # as of labels that the node may not have
+            continue
         r0, r1, r2, r3 = rows[b], rows[b + 1], rows[b + 2], rows[b + 3]
         for a in range(n_labels):
             out[a] += (x0 * r0[a] + x1 * r1[a]) + (x2 * r2[a] + x3 * r3[a])

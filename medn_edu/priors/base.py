@@ -240,6 +240,8 @@ class ClosedForm(Prior):
         eta = np.asarray(eta, dtype=float)
         lower, upper = self.domain
         inside = (lower < eta) & (eta < upper)
+        if inside.all():
+            return np.asarray(formula(eta))
         values = formula(np.where(inside, eta, 0.0))
         outside = np.where(eta >= upper, np.inf, np.where(eta <= lower, below, np.nan))
         return np.where(inside, values, outside)

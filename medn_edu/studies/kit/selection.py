@@ -18,17 +18,20 @@ on.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from medn_edu.estimators import MarkovNetwork
+from medn_edu.samples import SampleSet, pack
 from medn_edu.studies.kit.models import Model, make_model
 
 Grid = tuple[tuple[str, tuple[float, ...]], ...]
 """Names of constants, each with the values to try."""
 
+Inputs = Sequence[Any] | SampleSet
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 TRIED: dict[str, tuple[tuple[str, float], ...]] = {
@@ -147,7 +150,7 @@ class Selected:
         self.random_state = random_state
         return self
 
-    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
+    def fit(self, X: Inputs, y: Sequence[Any]) -> Self:
         """Choose the constants and train with them."""
         folds = self._folds(len(X))
         self.trials_ = [self._trial(path, X, y, folds) for path in self.paths]
@@ -160,7 +163,8 @@ class Selected:
         self.chosen_ = best.chosen
         last = folds[0][0] if self.blocks and not self.last_on_all else range(len(X))
         self.n_train_ = len(last)
-        self.model_ = self._make(**self.chosen_).fit([X[i] for i in last], [y[i] for i in last])
+        model = self._make(**self.chosen_)
+        self.model_ = model.fit(_taken(model, X, last), [y[i] for i in last])
         return self
 
     @property
@@ -168,7 +172,7 @@ class Selected:
         """Shares of wrong labels, point by point and path by path."""
         return np.concatenate([trial.errors for trial in self.trials_])
 
-    def predict(self, X: Sequence[Any]) -> Any:
+    def predict(self, X: Inputs) -> Any:
         """Return the labels that the trained model predicts."""
         return self.model_.predict(X)
 
@@ -186,7 +190,7 @@ class Selected:
             pairs = folds_of(n_samples, self.n_folds, seed)
         return pairs[: self.n_tried]
 
-    def _trial(self, path: Path, X: Sequence[Any], y: Sequence[Any], folds: Folds) -> "_Trial":
+    def _trial(self, path: Path, X: Inputs, y: Sequence[Any], folds: Folds) -> "_Trial":
         # From the middle of each third, so that a coarser path covers the same range.
         values = path.values[self.every // 2 :: self.every]
         path = Path(path.name, values, path.shape)
@@ -215,7 +219,7 @@ class _Trial:
         self,
         path: Path,
         make: Any,
-        X: Sequence[Any],
+        X: Inputs,
         y: Sequence[Any],
         folds: Folds,
         judged: tuple[str, ...] | None,
@@ -261,12 +265,20 @@ class _Trial:
             if self._judged is not None:
                 counts = np.isin(truth, self._judged)
             n_nodes += counts.sum()
+            X_train, y_train = _taken(model, self._X, train), [self._y[i] for i in train]
+            X_test = _taken(model, self._X, test)
             for number in range(len(path.values)):
                 model.set_params(**path.point(number))
-                model.fit([self._X[i] for i in train], [self._y[i] for i in train])
-                found = np.concatenate(list(model.predict([self._X[i] for i in test])))
+                model.fit(X_train, y_train)
+                found = np.concatenate(list(model.predict(X_test)))
                 wrong[number] += np.sum((found != truth) & counts)
         return wrong / n_nodes
+
+
+def _taken(model: Any, X: Inputs, index: Iterable[int]) -> Any:
+    """Return some of the samples, packed once for all fits, unless the model is not one of ours."""
+    some = X.take(np.array(index)) if isinstance(X, SampleSet) else [X[i] for i in index]
+    return pack(some) if isinstance(model, MarkovNetwork) else some
 
 
 def folds_of(n_samples: int, n_folds: int, seed: int | None) -> Folds:

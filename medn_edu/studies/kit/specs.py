@@ -35,9 +35,9 @@ class FitSpec:
 class Split:
     """Data of one fit."""
 
-    X_train: list[Any]
+    X_train: Any  # a list, or samples that are packed already
     y_train: list[Any]
-    X_test: Any  # a list, or samples that are packed already
+    X_test: Any  # alike
     y_test: list[Any]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from medn_edu.datasets.pages import make_pages
-from medn_edu.samples import Forest, pack
+from medn_edu.samples import Forest, SampleSet, pack
 from medn_edu.studies.kit.specs import FitSpec, Split
 from medn_edu.text import SequenceVectorizer
 from medn_edu.text.pages import Page, parse_page
@@ -51,11 +51,11 @@ class Records(NamedTuple):
 
 
 class Data(NamedTuple):
-    """The same as samples with sparse features, and the labels of their nodes."""
+    """The same as samples with sparse features, packed, and the labels of their nodes."""
 
-    X_train: list[Forest]
+    X_train: SampleSet
     y_train: list[np.ndarray]
-    X_test: Any  # packed
+    X_test: SampleSet
     y_test: list[np.ndarray]
 
 
@@ -103,9 +103,9 @@ def product_data(structure: str, seed: int) -> Data:
             pairs = list(zip(trees, leaves, strict=True))
             trees = [_leaves(tree, kept, structure) for tree, kept in pairs]
             names = [found[kept] for found, kept in zip(names, leaves, strict=True)]
-        samples.append(trees)
+        samples.append(pack(trees))
         labels.append(names)
-    return Data(samples[0], labels[0], pack(samples[1]), labels[1])
+    return Data(samples[0], labels[0], samples[1], labels[1])
 
 
 def _leaves(tree: Forest, leaves: np.ndarray, structure: str) -> Forest:
@@ -150,19 +150,17 @@ def page_split(spec: FitSpec, *, validate: bool = False) -> Split:
 def _page_split(data: str, fold: int, structure: str, seed: int, validate: bool) -> Split:
     train, judge, test = chosen_records(data, fold, seed)
     found = product_data(structure, seed)
-    kept = np.unique(np.concatenate([found.X_train[i].features.indices for i in train]))
+    kept = np.unique(found.X_train.take(train).features.indices)
 
-    def with_kept(samples: Any) -> Any:
-        return replace(samples, features=samples.features[:, kept])
+    def with_kept(samples: SampleSet, index: np.ndarray) -> SampleSet:
+        taken: Any = samples.take(index)
+        return replace(taken, features=taken.features[:, kept])
 
     train = np.concatenate([train, judge if validate else judge[:0]])
-    samples: Any = [with_kept(found.X_train[i]) for i in train]
-    if not validate:
-        samples = pack(samples)  # once for all models that train on them
     return Split(
-        samples,
+        with_kept(found.X_train, train),
         [found.y_train[i] for i in train],
-        with_kept(found.X_test.take(test)),
+        with_kept(found.X_test, test),
         [found.y_test[i] for i in test],
     )
 
