@@ -554,7 +554,7 @@ SENTIMENT = Study(
     draw=_draw,
     report=_report,
     remarks=_TEXTS("remarks"),
-    duration="quick 8 s, paper 20 min",
+    duration="quick 8 s, paper 21 min",
     more_figures={"words": _draw_words},
     place=9,
 )
