@@ -140,6 +140,15 @@ def test_everything_is_computed_with_one_thread(tmp_path):
     assert seen == {"outside": 2, "split": 1, "fit": 1, "predict": 1, "measure": 1}
 
 
+def test_generated_data_are_not_read_before_workers_start():
+    read = []
+    study = fitting(OWN, split=lambda spec: read.append(spec))
+    runner.read_data(study, OWN_SPECS[0])
+    assert read == [OWN_SPECS[0]]
+    runner.read_data(replace(study, generated=True), OWN_SPECS[0])
+    assert len(read) == 1
+
+
 def test_fits_may_be_panels_of_several_rows(tmp_path):
     """They are made one by one, kept with all digits and in the order of the picture."""
     made = []

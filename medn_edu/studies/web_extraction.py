@@ -525,6 +525,7 @@ WEB_STUDY = Study(
     duration="quick 20 s, paper 18 min",
     shows="MEDN 10,L1-M3N 7",
     more_figures={"trees": _draw_trees},
+    generated=True,
     place=8,
 )
 """The study."""

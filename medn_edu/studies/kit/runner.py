@@ -248,9 +248,10 @@ def write_report(
 def read_data(study: Study, spec: FitSpec) -> None:
     """Read the data of a fit, which are kept, with one thread as in every worker.
 
-    Drawn data would differ in their last bits with more threads.
+    Drawn data would differ in their last bits with more threads.  A study that says that its data are
+    generated is not asked: nothing can be missing, and workers generate their own.
     """
-    if study.trains:
+    if study.trains and not study.generated:
         with threadpool_limits(1):
             study.fit.split(spec)
 
