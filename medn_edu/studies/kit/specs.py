@@ -73,7 +73,7 @@ class Study:
     shows: str = ""  # which figures of the papers these are
     more_figures: Mapping[str, Draw] = field(default_factory=dict)  # further figures by name
     unit: str = "fits"  # what progress counts
-    generated: bool = False  # whether its data are, so that none can be missing
+    generated: bool = False  # data that each process makes anew, so that none can be missing
     scaled: bool = True  # whether scale and seed make a difference: to formulas they do not
     revision: int = 1  # a new one makes all fits anew
     place: int = 100  # where it stands in lists, from small to large
