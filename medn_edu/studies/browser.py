@@ -762,10 +762,10 @@ def _ocr_place(row: Mapping[str, Any]) -> tuple[str, int] | None:
 # -- the figure of any study ----------------------------------------------------------------------
 
 
-def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:
+def study_picture(study: str, alt: str, figure: str = "", *, caption: str = "") -> SavedPicture:
     """Draw a figure of a study from its stored table: its main one, or a further one by name.
 
-    ``alt`` says what it shows, for those who cannot see it.
+    ``alt`` says what it shows, for those who cannot see it; ``caption``, what to notice.
     """
     if study not in STUDIES:
         raise ValueError(f"study is {study!r}; expected one of {', '.join(STUDIES)}.")
@@ -775,7 +775,7 @@ def study_picture(study: str, alt: str, figure: str = "") -> SavedPicture:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figure.png"
         drawings[figure](stored_rows(study), path)
-        return SavedPicture(path.read_bytes(), alt)
+        return SavedPicture(path.read_bytes(), alt, caption)
 
 
 SYNTHETIC_RESULTS = Exhibit(

@@ -24,6 +24,7 @@ from PIL import Image
 from medn_edu.explorers.kit.controls import Control, as_control
 from medn_edu.explorers.kit.films import gif, save_film
 from medn_edu.explorers.kit.layers import Layers
+from medn_edu.explorers.kit.picture import show_with_caption
 
 HERE = pathlib.Path(__file__).parent
 DPI = 120  # a little more than the screen's 96: sharp, and still quick to render
@@ -113,6 +114,8 @@ class Explorer:
         the numbers now shown.  What it shows may depend on nothing but the values.
     alt : str or callable
         What the figure shows, for those who cannot see it; ``alt(**values)`` if it depends on them.
+    caption : str
+        What a reader sees and the one thing to notice; Markdown, shown below the figure.
     lessons : sequence of Lesson
         What the moves teach.
     name : str
@@ -147,6 +150,7 @@ class Explorer:
         update: Callable[..., str],
         alt: str | Callable[..., str],
         *,
+        caption: str = "",
         lessons: Sequence[Lesson] = (),
         name: str = "explorer",
         **controls: Any,
@@ -154,6 +158,7 @@ class Explorer:
         if not controls:
             raise ValueError("an Explorer needs at least one control, such as eta=(-3, 3, 0.1).")
         self.figure = figure
+        self.caption = caption
         self.lessons = tuple(lessons)
         self.name = name
         self._update = update
@@ -302,6 +307,9 @@ class Explorer:
         self.figure.set_layout_engine("none")
 
     # -- the notebook -------------------------------------------------------------------------
+
+    def _ipython_display_(self) -> None:
+        show_with_caption(self, self.caption)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the live view and, for pages without a kernel, picture and sentence."""

@@ -16,6 +16,19 @@ DPI = 144
 SAVED_DPI = 150  # of figures in files, as the style sheet has it
 
 
+def show_with_caption(picture: Any, caption: str) -> None:
+    """Show a picture, and its caption as an output of its own.
+
+    So the caption is seen while a kernel runs, in the saved notebook and in every page made of it.
+    """
+    from IPython.display import display
+
+    data, metadata = picture._repr_mimebundle_()
+    display(data, metadata=metadata, raw=True)
+    if caption:
+        display({"text/markdown": f"**Figure.** {caption}", "text/plain": caption}, raw=True)
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A figure and its description, as the output of a notebook cell.
@@ -29,6 +42,8 @@ class Picture:
         The figure.
     alt : str
         What it shows, for those who cannot see it.
+    caption : str
+        What a reader sees and the one thing to notice; Markdown, shown below the figure.
 
     Examples
     --------
@@ -39,9 +54,13 @@ class Picture:
 
     figure: Any
     alt: str
+    caption: str = ""
 
     def __repr__(self) -> str:
         return self.alt
+
+    def _ipython_display_(self) -> None:
+        show_with_caption(self, self.caption)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         buffer = io.BytesIO()
@@ -61,13 +80,19 @@ class SavedPicture:
         The file.
     alt : str
         What it shows, for those who cannot see it.
+    caption : str
+        What a reader sees and the one thing to notice; Markdown, shown below the figure.
     """
 
     png: bytes
     alt: str
+    caption: str = ""
 
     def __repr__(self) -> str:
         return self.alt
+
+    def _ipython_display_(self) -> None:
+        show_with_caption(self, self.caption)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         buffer = io.BytesIO()
