@@ -148,7 +148,7 @@ def chromium(size: tuple[int, int] = (1280, 1000)) -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         try:
             page = browser.new_page(viewport={"width": size[0], "height": size[1]})
-            page.set_default_timeout(300_000)  # a busy machine is no error
+            page.set_default_timeout(120_000)  # a busy machine is no error
             yield page
         finally:
             browser.close()
@@ -157,9 +157,10 @@ def chromium(size: tuple[int, int] = (1280, 1000)) -> Iterator[Any]:
 class Lab:
     """A JupyterLab in a browser page; keeps the errors that the page's console reports."""
 
-    def __init__(self, page: Any, address: str) -> None:
+    def __init__(self, page: Any, address: str, folder: pathlib.Path) -> None:
         self.page = page
         self.address = address
+        self.folder = folder
         self.errors: list[str] = []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._hear)

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from lab_in_browser import (
     INSTALL,
+    READY,
     ROOT,
     Lab,
     chromium,
@@ -110,7 +111,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     alone = [f"from medn_edu.explorers import {name}\n{name}()" for name in TIMED]
     write_notebook(folder / "gallery.ipynb", [FORGETFUL, LABEL, *alone])
     with jupyter_lab(folder, home) as address, chromium() as page:
-        yield Lab(page, address)
+        yield Lab(page, address, folder)
 
 
 @pytest.fixture(scope="module")
@@ -124,15 +125,15 @@ def screenshots() -> pathlib.Path | None:
     return path
 
 
-# The bytes of the picture shown: its address is a new one for every answer, also for the same picture.
+# The picture shown: its address is a new one for every answer, also for the same picture.
 PICTURE = """async (image) => {
-    const bytes = await (await fetch(image.src)).arrayBuffer();
-    return new TextDecoder("latin1").decode(bytes);
+    const bytes = new Uint8Array(await (await fetch(image.src)).arrayBuffer());
+    return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }"""
 
 
 def shown(part: Any) -> str:
-    """Return the picture that an Explorer shows."""
+    """Return the picture that an Explorer shows, in base64."""
     return part.locator("img").evaluate(PICTURE)
 
 
@@ -325,6 +326,78 @@ def test_fast_moves_end_at_the_last_value(probe: Lab) -> None:
     probe.wait_for(same, 120, [spoken.element_handle(), summary.element_handle()])
 
 
+SAVED = "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
+SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
+RESTART = """() => {
+    window.jupyterapp.shell.currentWidget.sessionContext.restartKernel();
+}"""
+REOPEN = """async (path) => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    const { context } = panel;
+    await context.sessionContext.shutdown();
+    panel.dispose();
+    await window.jupyterapp.commands.execute("docmanager:open", { path });
+}"""
+
+
+def test_what_is_on_screen_is_saved_and_shown_again(probe: Lab, tmp_path: pathlib.Path) -> None:
+    part = probe.page.locator(".medn-explorer").first
+    slider = part.locator("input[type=range]").first
+    press(probe, part, slider, "End")
+    before = part.locator(".medn-summary").inner_text()
+    assert press(probe, part, slider, "ArrowLeft")
+    now = part.locator(".medn-summary").inner_text()
+    assert now != before
+    slider.focus()
+    probe.page.evaluate(SAVE)
+    probe.wait_for(SAVED)
+    assert slider.evaluate("(node) => document.activeElement === node"), (
+        "saving must not take the focus"
+    )
+    [output] = nbformat.read(probe.folder / "probe.ipynb", as_version=4).cells[0].outputs
+    assert output.data["text/plain"] == now
+    assert output.metadata["image/png"]["alt"] == "Two curves"
+    assert output.data["image/png"].strip() == shown(part)
+    press(probe, part, slider, "ArrowLeft")  # still moves
+    probe.page.evaluate(SAVE)
+    probe.wait_for(SAVED)
+    last = shown(part)
+    probe.page.evaluate(REOPEN, "probe.ipynb")
+    probe.wait_for(READY, 120, "probe.ipynb")
+    image = probe.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea img")
+    image.wait_for()
+    assert image.get_attribute("src") == f"data:image/png;base64,{last}"
+    assert image.get_attribute("alt") == "Two curves"
+    probe.page.get_by_text("A saved picture: run this cell to move it.").wait_for()
+    assert probe.page.get_by_text("Error displaying widget").count() == 0
+    probe.run_all()
+    probe.page.locator(".medn-explorer img").first.wait_for()
+    assert probe.page.get_by_text("A saved picture").count() == 0
+
+
+def test_a_kernel_that_was_restarted_is_told(probe: Lab) -> None:
+    part = probe.page.locator(".medn-explorer").first
+    slider, time = (part.locator("input[type=range]").nth(i) for i in (0, 1))
+    press(probe, part, slider, "ArrowRight")
+    value = slider.input_value()
+    part.get_by_role("button", name="Play").click()
+    part.get_by_role("button", name="Pause").wait_for()
+    probe.errors.clear()
+    probe.page.evaluate(RESTART)
+    part.get_by_text("The kernel was restarted: run this cell again.").wait_for()
+    assert part.get_by_role("button", name="Pause").count() == 0, "Play has stopped"
+    assert slider.input_value() == value
+    text = time.evaluate("(node) => node.parentNode.querySelector('output').value")
+    assert f"at time {text}." in part.locator(".medn-summary").inner_text()
+    assert slider.is_disabled() and time.is_disabled()
+    probe.wait_for(READY, 120, "probe.ipynb")
+    probe.run_all()
+    again = probe.page.locator(".medn-explorer").first
+    again.locator("img").wait_for()
+    press(probe, again, again.locator("input[type=range]").first, "ArrowRight")
+    assert probe.errors == []
+
+
 def test_the_app_serves_a_figure_alone(lab: Lab, tmp_path: pathlib.Path) -> None:
     with (
         medn_edu_server("app", tmp_path) as (address, _),
@@ -344,7 +417,7 @@ def test_the_app_serves_a_figure_alone(lab: Lab, tmp_path: pathlib.Path) -> None
         before, answers = shown(part), part.get_attribute("data-shown")
         part.locator("input[type=range]").first.focus()
         page.keyboard.press("ArrowRight")
-        wait_for_answer(Lab(page, address), part, answers)
+        wait_for_answer(Lab(page, address, tmp_path), part, answers)
         assert shown(part) != before
         page.get_by_text("What to see:").wait_for()
         assert page.locator("pre code").count() == 0  # no sources

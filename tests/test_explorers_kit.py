@@ -50,12 +50,13 @@ class Wire:
             counted.explorer._repr_mimebundle_()
         self.view, self.answer = opened.call_args.args
         self.explorer = counted.explorer
+        self.room = dict(self.view.room)
         self.sent: list[tuple[dict[str, Any], list[bytes]]] = []
         self.view.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
 
     def ask(self, kind: str, serial: int = 1, have: Any = (), **positions: int) -> None:
         message = {"kind": kind, "view": "v", "serial": serial, "positions": positions}
-        self.answer(self.view, {**message, "have": have}, [])
+        self.answer(self.view, {**message, "room": self.room, "have": have}, [])
 
 
 def line(**controls: Any) -> Explorer:
@@ -69,6 +70,7 @@ def test_bundle_holds_live_view_picture_and_sentence() -> None:
     assert data["text/plain"] == explorer.summary == "now slope 0.5, t 0"
     assert pixels(data["image/png"]).shape == (240, 360, 3)
     assert metadata["image/png"] == {"alt": "a line", "width": 288}
+    assert metadata["medn_edu"] == {"moves": True}
     assert line().set(slope=0.5)._repr_mimebundle_()[0]["image/png"] == data["image/png"]
 
 
@@ -96,8 +98,7 @@ def test_browser_gets_the_frame_it_asked_for_and_every_other_move() -> None:
     assert wire.view.frame["view"] == ""
 
 
-@patch("medn_edu.explorers.kit.explorer.SECONDS_PER_ANSWER", -1.0)
-def test_stack_is_sent_in_portions_without_what_the_browser_has() -> None:
+def test_stack_is_sent_one_by_one_without_what_the_browser_has() -> None:
     counted = Counted()
     wire = Wire(counted)
     have: list[int] = []
@@ -105,10 +106,34 @@ def test_stack_is_sent_in_portions_without_what_the_browser_has() -> None:
         wire.ask("stack", slope=1, t=0, serial=3, have=have)
         content, buffers = wire.sent[-1]
         assert (content["kind"], content["serial"]) == ("stack", 3)
-        assert len(content["frames"]) == len(buffers) == 1
-        have.append(content["frames"][0]["position"])
+        assert len(buffers) == 1
+        have.append(content["position"])
     assert have == [0, 1, 2, 3]
     assert all(values["slope"] == -0.5 for values in counted.drawn[1:])
+
+
+def test_pictures_fit_the_room_that_the_page_has() -> None:
+    wire = Wire(Counted())
+    saved = wire.explorer.frame().png
+    inches = wire.explorer.figure.get_figwidth()
+    for width, ratio, share in ((288, 2.0, 1.0), (240, 1.5, 240 / 288), (144, 1.0, 0.7)):
+        wire.room = {"width": width, "ratio": ratio}
+        wire.ask("draw", slope=2, t=0)
+        assert pixels(wire.view.frame["png"]).shape[1] == pytest.approx(width * ratio, abs=1)
+        assert wire.explorer.figure.get_figwidth() == pytest.approx(share * inches), (
+            "words keep their size"
+        )
+    data, metadata = wire.explorer._repr_mimebundle_()
+    assert metadata["image/png"]["width"] == 288
+    assert pixels(data["image/png"]).shape == pixels(saved).shape
+    for wrong in (
+        {"width": 0, "ratio": 1},
+        {"width": 5000, "ratio": 1},
+        {"width": 200, "ratio": -1},
+    ):
+        wire.room = wrong
+        wire.ask("draw", slope=2, t=0)
+        assert "no room" in wire.sent[-1][0]["text"]
 
 
 def test_the_next_step_is_drawn_ahead_but_not_shown() -> None:
@@ -302,7 +327,8 @@ CHANGES: list[Any] = [
 
 
 def test_every_change_is_shown(scene: SimpleNamespace) -> None:
-    layers = Layers(scene.figure, 60)
+    layers = Layers(scene.figure)
+    layers.resize(60)
     pictures = []
     for step, change in enumerate(CHANGES):
         change(scene)
@@ -312,7 +338,8 @@ def test_every_change_is_shown(scene: SimpleNamespace) -> None:
 
 
 def test_what_stands_still_is_drawn_once(scene: SimpleNamespace) -> None:
-    layers, whole = Layers(scene.figure, 60), FigureCanvasAgg.draw
+    layers, whole = Layers(scene.figure), FigureCanvasAgg.draw
+    layers.resize(60)
     with patch.object(FigureCanvasAgg, "draw", autospec=True, side_effect=whole) as draw:
         for height in (1.0, 0.5, 0.7, 0.9):
             scene.bar.set_height(height)

@@ -1,14 +1,18 @@
 // The browser's side of medn_edu.explorers.Explorer: controls, one picture, one sentence.
 //
-// Every control is a list of texts; only positions travel.  One request is under way at a time: when
-// its picture arrives, the newest positions are asked for, and what nobody waits for is not drawn.
-// After a single step, by an arrow key say, the kernel is told which would be the next, and draws it
-// ahead.  The pictures of the control whose kind is "time" are kept here, so that playing and scrubbing
-// need no kernel.  Nothing moves unless the reader starts it.
+// Every control is a list of texts; only positions travel.  One picture is asked for at a time: when it
+// arrives, the newest positions are asked for, and what nobody waits for is not drawn.  After a single
+// step, by an arrow key say, the kernel is told which would be the next, and draws it ahead.  The
+// pictures of the control whose kind is "time" are fetched one by one while the reader rests, so that
+// playing and scrubbing need no kernel; a move never waits for more than one of them.  Pictures are
+// drawn for the width and the pixel ratio of the page.  Nothing moves unless the reader starts it.
 
 const ANNOUNCE_AFTER = 600; // ms without a change before a screen reader hears the sentence
 const WAITING_AFTER = 1500; // ms before the reader is told that the kernel is busy
 const FILL_AFTER = 250; // ms of rest before the pictures of the time are fetched
+const FIT_AFTER = 300; // ms without a change of width before the picture is drawn for it
+const RESTARTED = "The kernel was restarted: run this cell again.";
+const GONE = "The kernel has stopped: start one and run this cell again.";
 
 const element = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
@@ -22,13 +26,15 @@ const element = (tag, attributes = {}, ...children) => {
 const focusable = (tag, attributes) =>
   element(tag, { ...attributes, "data-lm-suppress-shortcuts": "true" });
 
-async function decoded(png, alt) {
+// An element that shows a frame, and knows it.
+async function decoded(png, { alt, summary }) {
   const image = new Image();
   const url = URL.createObjectURL(new Blob([png], { type: "image/png" }));
   image.src = url;
   image.alt = alt;
   await image.decode().catch(() => {}); // on a busy machine; then it is decoded when it is shown
   image.dataset.url = url;
+  image.frame = { png, alt, summary };
   return image;
 }
 
@@ -40,12 +46,17 @@ function render({ model, el }) {
   const inputs = {}; // name -> function that shows a position in its control
   let serial = 0; // number of the last move
   let shown = 0; // number of the move now shown
-  let waiting = null; // the request under way
+  let waiting = null; // the move whose picture is under way
+  let filling = null; // the pictures of the time that are under way, or an animation
+  let dead = false; // the kernel that drew has gone
   let step = null; // the last move, if it was a single step: which control, and which way
   let saving = false; // an animation is wanted, as soon as no request is under way
   let stack = { key: "", frames: new Map() };
   let player = null;
   let current = null;
+  let seen = { ...positions }; // the positions of the picture now shown
+  // The room for the picture: its width in CSS pixels, and how many real ones each of them has.
+  let room = model.get("room");
   const timers = {};
 
   const later = (name, delay, action) => {
@@ -57,46 +68,65 @@ function render({ model, el }) {
   const picture = element("div", { class: "medn-picture" });
   const sentence = element("p", { class: "medn-summary" });
   const spoken = element("p", { class: "medn-spoken", "aria-live": "polite", role: "status" });
-  const status = element("p", { class: "medn-status" });
+  const status = element("p", { class: "medn-status", role: "alert" });
   const panel = element("div", { class: "medn-controls" });
-  const root = element(
-    "div", { class: "medn-explorer", role: "group" }, panel, picture, sentence, status, spoken,
-  );
+  const root = element("div", { class: "medn-explorer", role: "group" }, panel, picture, sentence, spoken);
   root.setAttribute("aria-label", `Moving figure: ${model.get("name").replaceAll("-", " ")}`);
   root.style.maxWidth = `${model.get("width")}px`;
   el.append(root);
 
-  const put = (image, summary) => {
+  const put = (image, moved = true) => {
     if (current !== image) picture.replaceChildren(image);
     if (current && current !== image && !current.dataset.kept) URL.revokeObjectURL(current.dataset.url);
     current = image;
-    sentence.textContent = summary;
-    later("announce", ANNOUNCE_AFTER, () => { spoken.textContent = summary; });
-    root.dataset.shown = String(Number(root.dataset.shown ?? 0) + 1);
+    root.frame = image.frame; // what saves the notebook takes it from here
+    sentence.textContent = image.frame.summary;
+    later("announce", ANNOUNCE_AFTER, () => { spoken.textContent = image.frame.summary; });
+    if (moved) root.dataset.shown = String(Number(root.dataset.shown ?? 0) + 1);
   };
 
   // -- asking the kernel ----------------------------------------------------------------------
   const stackKey = () =>
-    JSON.stringify(specs.filter((spec) => spec !== time).map((spec) => positions[spec.name]));
+    JSON.stringify([room, specs.filter((spec) => spec !== time).map((spec) => positions[spec.name])]);
 
-  const ask = (kind, more = {}) => {
-    waiting = { kind, serial, key: stackKey() };
+  const tell = (kind, more = {}) => {
+    if (dead) return;
+    try {
+      model.send({ kind, view: id, serial, positions: { ...positions }, room, ...more });
+    } catch {
+      end(GONE);
+    }
+  };
+
+  const draw = () => {
+    waiting = { serial };
+    clearTimeout(timers.fill);
     later("waiting", WAITING_AFTER, () => { status.textContent = "Waiting for the kernel…"; });
-    model.send({ kind, view: id, serial, positions: { ...positions }, ...more });
+    tell("draw");
   };
 
   const answered = () => {
     waiting = null;
     clearTimeout(timers.waiting);
-    status.textContent = "";
-    if (saving) save();
-    else if (time && !complete()) later("fill", FILL_AFTER, fill);
+    status.textContent = saving ? status.textContent : "";
+    if (time && !complete()) later("fill", FILL_AFTER, fill);
   };
 
   const save = () => {
-    saving = Boolean(waiting);
-    if (!saving) ask("save");
+    saving = true;
     status.textContent = "Saving the animation…";
+    tell("save");
+  };
+
+  // A kernel that has gone answers nothing: say so, next to controls that show what is seen.
+  const end = (text) => {
+    if (dead) return;
+    dead = true;
+    stop();
+    Object.values(timers).forEach(clearTimeout);
+    for (const [name, position] of Object.entries(seen)) inputs[name](position);
+    for (const node of panel.querySelectorAll("input, select, button")) node.disabled = true;
+    status.textContent = text;
   };
 
   const complete = () => time && stack.frames.size === time.texts.length;
@@ -105,15 +135,16 @@ function render({ model, el }) {
   const attended = () => root.matches(":hover, :focus-within");
 
   const fill = () => {
-    if (!time || waiting || complete() || !attended()) return;
-    ask("stack", { have: [...stack.frames.keys()] });
+    if (!time || waiting || filling || complete() || !attended()) return;
+    filling = stackKey();
+    tell("stack", { have: [...stack.frames.keys()] });
   };
 
   const renew = () => {
     if (stack.key === stackKey()) return;
     for (const frame of stack.frames.values()) {
-      if (frame.image !== current) URL.revokeObjectURL(frame.image.dataset.url);
-      delete frame.image.dataset.kept;
+      if (frame !== current) URL.revokeObjectURL(frame.dataset.url);
+      delete frame.dataset.kept;
     }
     stack = { key: stackKey(), frames: new Map() };
     root.dataset.frames = "0";
@@ -124,10 +155,11 @@ function render({ model, el }) {
     const ready = time && stack.frames.get(positions[time.name]);
     if (ready) {
       shown = serial;
-      put(ready.image, ready.summary);
-      later("tell", FILL_AFTER, () => { if (!waiting) model.send({ kind: "moved", view: id, positions }); });
+      seen = { ...positions };
+      put(ready);
+      later("tell", FILL_AFTER, () => { if (!waiting) tell("moved"); });
     } else if (!waiting) {
-      ask("draw");
+      draw();
     }
     if (ready && !complete()) later("fill", FILL_AFTER, fill);
   };
@@ -138,7 +170,7 @@ function render({ model, el }) {
     const next = positions[step.name] + step.by;
     const { texts } = specs.find((spec) => spec.name === step.name);
     if (next < 0 || next >= texts.length) return;
-    model.send({ kind: "prepare", view: id, positions: { ...positions, [step.name]: next } });
+    tell("prepare", { positions: { ...positions, [step.name]: next } });
   };
 
   const move = (name, position) => {
@@ -155,7 +187,7 @@ function render({ model, el }) {
     const frame = model.get("frame");
     const mine = frame.view === id;
     if (!mine && frame.view !== "" && waiting) return; // another view moved while we do
-    const image = await decoded(frame.png, frame.alt);
+    const image = await decoded(frame.png, frame);
     if (mine) answered();
     if (mine && frame.serial < shown) return URL.revokeObjectURL(image.dataset.url);
     if (!mine) {
@@ -164,8 +196,10 @@ function render({ model, el }) {
         inputs[name](position);
       }
     }
+    const moved = !mine || frame.serial > shown;
     shown = mine ? frame.serial : shown;
-    put(image, frame.summary);
+    seen = { ...frame.positions };
+    put(image, moved);
     if (mine && frame.serial < serial) refresh();
     else if (mine) lookAhead();
   };
@@ -173,35 +207,33 @@ function render({ model, el }) {
   const onMessage = async (message, buffers) => {
     if (message.view !== id) return;
     if (message.kind === "stack") {
-      const key = waiting?.key;
-      const images = await Promise.all(
-        message.frames.map((frame, i) => decoded(buffers[i], frame.alt)),
-      );
-      answered();
-      if (key !== stack.key) {
-        images.forEach((image) => URL.revokeObjectURL(image.dataset.url));
-      } else {
-        message.frames.forEach((frame, i) => {
-          images[i].dataset.kept = "yes";
-          stack.frames.set(frame.position, { image: images[i], summary: frame.summary });
-        });
-        root.dataset.frames = String(stack.frames.size);
-      }
-      if (message.serial < serial) refresh();
-      else fill();
+      const image = await decoded(buffers[0], message);
+      const wanted = filling === stack.key;
+      filling = null;
+      if (!wanted) return URL.revokeObjectURL(image.dataset.url);
+      image.dataset.kept = "yes";
+      stack.frames.set(message.position, image);
+      root.dataset.frames = String(stack.frames.size);
+      if (message.serial === serial) fill();
     } else if (message.kind === "saved") {
-      answered();
+      saving = false;
+      status.textContent = "";
       const url = URL.createObjectURL(new Blob([buffers[0]], { type: "image/gif" }));
       element("a", { href: url, download: message.file }).click();
       setTimeout(() => URL.revokeObjectURL(url), 10000);
     } else if (message.kind === "failed") {
-      waiting = null;
+      waiting = filling = null;
       saving = false;
       clearTimeout(timers.waiting);
       status.textContent = message.text;
       if (message.serial < serial) refresh();
     }
   };
+
+  // In JupyterLab the notebook's session knows what becomes of its kernel.
+  const session = model.widget_manager?.context?.sessionContext;
+  const onStatus = (_, status) => { if (status.endsWith("restarting")) end(RESTARTED); };
+  const onKernel = (_, { newValue }) => end(newValue ? RESTARTED : GONE);
 
   // -- controls -------------------------------------------------------------------------------
   const range = (spec, label) => {
@@ -213,7 +245,6 @@ function render({ model, el }) {
       input.setAttribute("aria-valuetext", spec.texts[position]);
       output.textContent = spec.texts[position];
     };
-    output.style.minWidth = `${Math.max(...spec.texts.map((text) => text.length))}ch`;
     input.addEventListener("input", () => { stop(); move(spec.name, Number(input.value)); });
     if (spec === time) {
       input.title = "Arrow keys step, Home and End jump, the space bar plays";
@@ -307,6 +338,7 @@ function render({ model, el }) {
     row.append(
       button("⟲ Reset", "Back to the start", reset),
       button("Save animation", "Save the animation as a GIF file", save),
+      status,
     );
     return row;
   };
@@ -314,27 +346,51 @@ function render({ model, el }) {
   const makers = { slider: range, time: range, choice, check };
   for (const spec of specs) {
     const label = element("label", {}, spec.label);
-    panel.append(element("div", { class: "medn-row" }, ...makers[spec.kind](spec, label)));
+    panel.append(element("div", { class: `medn-row medn-${spec.kind}` }, ...makers[spec.kind](spec, label)));
     inputs[spec.name](positions[spec.name]);
   }
   panel.append(playerRow());
 
+  // A picture that nearly fits is left alone until the reader turns to it.
+  const measured = () => {
+    const width = Math.round(Math.min(picture.clientWidth || Infinity, model.get("width")));
+    return { width, ratio: window.devicePixelRatio || 1 };
+  };
+  const onResize = () => later("fit", FIT_AFTER, () => {
+    const now = measured();
+    if (Math.abs(now.width - room.width) < 0.03 * room.width && now.ratio <= 1.3 * room.ratio) return;
+    room = now;
+    if (!waiting) draw();
+  });
+
   // The pictures of the time are fetched while the reader is turned to this figure, at rest.
-  const turnedTo = () => { renew(); later("fill", FILL_AFTER, fill); };
+  const turnedTo = () => {
+    room = measured();
+    renew();
+    later("fill", FILL_AFTER, fill);
+  };
   root.addEventListener("pointerenter", turnedTo);
   root.addEventListener("focusin", turnedTo);
 
+  const resizing = new ResizeObserver(onResize);
+  resizing.observe(picture);
+
   model.on("change:frame", onFrame);
   model.on("msg:custom", onMessage);
+  session?.statusChanged.connect(onStatus);
+  session?.kernelChanged.connect(onKernel);
   const first = model.get("frame");
-  decoded(first.png, first.alt).then((image) => { if (!current) put(image, first.summary); });
+  decoded(first.png, first).then((image) => { if (!current) put(image); });
 
   return () => {
     stop();
     Object.values(timers).forEach(clearTimeout);
+    resizing.disconnect();
     model.off("change:frame", onFrame);
     model.off("msg:custom", onMessage);
-    for (const frame of stack.frames.values()) URL.revokeObjectURL(frame.image.dataset.url);
+    session?.statusChanged.disconnect(onStatus);
+    session?.kernelChanged.disconnect(onKernel);
+    for (const frame of stack.frames.values()) URL.revokeObjectURL(frame.dataset.url);
     if (current) URL.revokeObjectURL(current.dataset.url);
   };
 }

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import io
 import pathlib
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +26,11 @@ from medn_edu.explorers.kit.layers import Layers
 from medn_edu.explorers.kit.picture import show_with_caption
 
 HERE = pathlib.Path(__file__).parent
-DPI = 120  # a little more than the screen's 96: sharp, and still quick to render
 CSS_DPI = 96
+RATIO = 1.25  # pixels of a saved picture for each of the screen's: sharp, and still small
+MOST_RATIO = 2.0
+NARROWEST = 0.7  # of the width a figure is made for; in less room it is shown smaller
 KEPT_FRAMES = 256
-SECONDS_PER_ANSWER = 0.05  # a stack is sent in portions, so that a move never waits for all of it
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ class _View(anywidget.AnyWidget):
     controls: traitlets.List[Any] = traitlets.List().tag(sync=True)
     frame = traitlets.Dict().tag(sync=True)
     width = traitlets.Int().tag(sync=True)
+    room = traitlets.Dict().tag(sync=True)
     name = traitlets.Unicode().tag(sync=True)
 
 
@@ -173,8 +174,12 @@ class Explorer:
         self._positions = {key: control.start for key, control in self._controls.items()}
         self._frames: OrderedDict[tuple[int, ...], Frame] = OrderedDict()
         self._view: _View | None = None
-        self._keep_layout()
-        self._layers = Layers(figure, DPI)
+        self._width = figure.get_figwidth()
+        self._layout = figure.get_layout_engine()
+        self._room: dict[str, float] = {}
+        self._share = 0.0  # of its width
+        self._layers = Layers(figure)
+        self._fit(self._widest())
 
     # -- what Python asks ---------------------------------------------------------------------
 
@@ -300,11 +305,33 @@ class Explorer:
         alt = self._alt(**values) if callable(self._alt) else self._alt
         return Frame(self._layers.render(), summary, alt)
 
-    def _keep_layout(self) -> None:
-        """Lay the figure out once: axes that stay where they are are calmer, and 25 ms quicker."""
-        self._update(**self.values)
-        self.figure.draw_without_rendering()
-        self.figure.set_layout_engine("none")
+    def _widest(self) -> dict[str, float]:
+        """Return the room that the figure was made for, as the saved notebook shows it."""
+        return {"width": round(self._width * CSS_DPI), "ratio": RATIO}
+
+    def _fit(self, room: Mapping[str, float]) -> None:
+        """Draw for so many of the screen's pixels, from now on.
+
+        The figure is laid out once: axes that stay where they are are calmer, and 25 ms quicker.
+        """
+        room = {"width": float(room["width"]), "ratio": float(room["ratio"])}
+        if room == self._room:
+            return
+        widest = self._width * CSS_DPI
+        if not (0 < room["width"] <= widest + 1 and 0 < room["ratio"]):
+            raise ValueError(f"there is no room of {room}.")
+        share = min(1.0, max(NARROWEST, room["width"] / widest))
+        if share != self._share:
+            self.figure.set_figwidth(share * self._width)
+            controls = self._controls.items()
+            self._update(**{key: control.values[control.start] for key, control in controls})
+            self.figure.set_layout_engine(self._layout)
+            self.figure.draw_without_rendering()
+            self.figure.set_layout_engine("none")
+        ratio = min(MOST_RATIO, max(0.5, room["ratio"]))
+        self._layers.resize(ratio * room["width"] / (share * self._width))
+        self._frames.clear()
+        self._share, self._room = share, room
 
     # -- the notebook -------------------------------------------------------------------------
 
@@ -313,12 +340,14 @@ class Explorer:
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the live view and, for pages without a kernel, picture and sentence."""
+        self._fit(self._widest())
         if self._view is None:
             self._view = self._open()
         frame = self.frame()
         data, _ = self._view._repr_mimebundle_() or ({}, {})
         data.update({"image/png": _small(frame.png), "text/plain": frame.summary})
-        return data, {"image/png": {"alt": frame.alt, "width": self._view.width}}
+        about = {"alt": frame.alt, "width": self._view.width}
+        return data, {"image/png": about, "medn_edu": {"moves": True}}
 
     def _open(self) -> _View:
         specs = [
@@ -332,8 +361,10 @@ class Explorer:
             }
             for key, control in self._controls.items()
         ]
-        width = round(self.figure.get_figwidth() * CSS_DPI)
-        view = _View(controls=specs, frame=self._state({}), width=width, name=self.name)
+        room = self._widest()
+        view = _View(
+            controls=specs, frame=self._state({}), width=room["width"], room=room, name=self.name
+        )
         view.on_msg(self._answer)
         return view
 
@@ -353,6 +384,7 @@ class Explorer:
         """Answer one message of the browser; what goes wrong is shown there, not lost in a log."""
         try:
             positions = self._checked(request["positions"])
+            self._fit(request["room"])
             if request["kind"] == "prepare":  # what the reader may ask for next
                 with contextlib.suppress(Exception):  # it is told when it is asked for
                     self.frame(positions)
@@ -380,19 +412,15 @@ class Explorer:
         return checked
 
     def _send_stack(self, view: Any, request: Mapping[str, Any]) -> None:
-        """Send the pictures the browser lacks, as many as are soon drawn."""
+        """Send one picture that the browser lacks: a move waits for no more than that."""
         assert self._time is not None
         have = set(request["have"])
-        lacking = [i for i in range(len(self._controls[self._time].values)) if i not in have]
-        started, sent, buffers = time.monotonic(), [], []
-        for i in lacking:
-            frame = self.frame({**self._positions, self._time: i})
-            sent.append({"position": i, "summary": frame.summary, "alt": frame.alt})
-            buffers.append(frame.png)
-            if time.monotonic() - started > SECONDS_PER_ANSWER:
-                break
+        i = next(i for i in range(len(self._controls[self._time].values)) if i not in have)
+        frame = self.frame({**self._positions, self._time: i})
         answer = {"kind": "stack", "view": request["view"], "serial": request["serial"]}
-        view.send({**answer, "frames": sent}, buffers)
+        view.send(
+            {**answer, "position": i, "summary": frame.summary, "alt": frame.alt}, [frame.png]
+        )
 
     def _send_animation(self, view: Any, request: Mapping[str, Any]) -> None:
         rate = self._controls[self._animated].per_second

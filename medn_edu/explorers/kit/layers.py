@@ -6,11 +6,13 @@ whose limits change is drawn anew as a whole.  Figures that are not plain axes s
 drawn whole, every time.
 """
 
-import io
 import itertools
+import struct
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -29,8 +31,7 @@ _WORDS = (Axis, Legend, Spine, Text)
 class Layers:
     """Renders one figure again and again."""
 
-    def __init__(self, figure: Figure, dpi: float) -> None:
-        figure.set_dpi(dpi)
+    def __init__(self, figure: Figure) -> None:
         self._figure = figure
         self._canvas = FigureCanvasAgg(figure)
         self._moving: set[Artist] = set()
@@ -38,6 +39,11 @@ class Layers:
         self._shown: Any = None  # what the two layers depend on
         self._below: Any = None
         self._above: Any = None
+
+    def resize(self, dpi: float) -> None:
+        """Draw the figure, whatever its size is now, with so many pixels per inch."""
+        self._figure.set_dpi(dpi)
+        self._shown = None
 
     def render(self) -> bytes:
         """Return the figure, as it is now, as PNG."""
@@ -48,9 +54,7 @@ class Layers:
             picture = self._picture()
         for artist in self._figure.findobj(include_self=False):
             artist.stale = False  # from now on, what is stale has been changed
-        buffer = io.BytesIO()
-        picture.convert("RGB").save(buffer, "png", compress_level=1)
-        return buffer.getvalue()
+        return _png(np.asarray(picture.convert("RGB")))
 
     def _composed(self) -> Image.Image:
         """Draw what moves between the two layers."""
@@ -102,9 +106,11 @@ class Layers:
             ordered = sorted(group, key=lambda unit: unit.get_zorder())
             moves = [i for i, unit in enumerate(ordered) if unit in self._moving]
             first, last = (moves[0], moves[-1]) if moves else (len(ordered), len(ordered))
+            top = ordered[last].get_zorder() if moves else 0
             for i, unit in enumerate(ordered):
                 still = unit not in self._moving
-                over = still and (_at_rim(unit) if i < last else isinstance(unit, _WORDS))
+                over = isinstance(unit, _WORDS) and unit.get_zorder() >= top
+                over = still and (over or (i < last and _at_rim(unit)))
                 parts[0 if i < first else 2 if over else 1].append(unit)
         return parts
 
@@ -129,6 +135,22 @@ class Layers:
         size = self._canvas.get_width_height()
         pixels = self._canvas.buffer_rgba()
         return Image.frombuffer("RGBA", size, pixels, "raw", "RGBA", 0, 1).copy()
+
+
+def _png(pixels: np.ndarray) -> bytes:
+    """Return RGB pixels as PNG, each line as its difference to the one above: twice as fast as Pillow."""
+    height, width, _ = pixels.shape
+    lines = pixels.reshape(height, -1)
+    filtered = np.empty((height, lines.shape[1] + 1), dtype=np.uint8)
+    filtered[:, 0] = 2  # the filter "up"
+    filtered[0, 1:] = lines[0]
+    np.subtract(lines[1:], lines[:-1], out=filtered[1:, 1:])
+    header = struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)  # 8 bits, red, green and blue
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(filtered, 1)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
 
 
 def _side_by_side(figure: Figure) -> bool:
