@@ -253,7 +253,7 @@ def _draw_alpha(ax: Axes) -> Callable[[FilmFrame, float], None]:
 
 def _stand_still(ax: Axes, title: str) -> None:
     ax.set(xlim=(-0.4, N_PASSES + 0.4), xticks=range(0, N_PASSES + 1, 4), xlabel="pass")
-    ax.set_title(title, y=1.0)
+    ax.set_title(title, y=1.0, pad=24)  # level with those on the left
 
 
 def _draw_errors(ax: Axes) -> Callable[[tuple[FilmFrame, ...]], None]:
@@ -392,7 +392,7 @@ def training_film() -> Explorer:
         caption=(
             "A training run of M3N, pass by pass: above, how far each training word's runner-up is "
             "behind; below it, the word's dual variables; right, errors, and the bounds of the "
-            "optimum. Notice what the two panels of one word have to do with each other."
+            "optimum. Look at both panels of one word together."
         ),
         lessons=[_over_fits, _agree, _rises],
         name="training-film",

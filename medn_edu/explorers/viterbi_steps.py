@@ -265,8 +265,7 @@ def viterbi_steps() -> Explorer:
         alt,
         caption=(
             "Left, the scores of all 27 paths (× means out); right, Viterbi's table, with the three "
-            "offers to the newest cell dashed. Notice that each comparison is made once, and puts out "
-            "paths in every group that it concerns."
+            "offers to the newest cell dashed. Notice how many paths a single comparison puts out."
         ),
         lessons=[_eighteen_are_out, _level, _best_of_all],
         name="viterbi-steps",
