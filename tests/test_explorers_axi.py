@@ -169,3 +169,18 @@ def test_training_film_shows_the_pass() -> None:
         margins = np.array([frame.margins for frame in training_frames(C)])
         assert top.get_ylim()[0] < margins.min() <= margins.max() < top.get_ylim()[1]
         assert all(frame.primal < bounds.get_ylim()[1] for frame in training_frames(C))
+
+
+def test_what_the_notebook_says_of_the_film() -> None:
+    cautious, middle, eager = (training_frames(C)[-1] for C in (0.03, 0.3, 3.0))
+    assert round(cautious.test_error, 2) == 0.12
+    assert eager.test_error > 0.2
+    assert (cautious.wrong, eager.wrong) == (2, 0)
+    assert (middle.alpha > 0).sum() - (middle.on_truth > 0).sum() == 15
+    before, after = training_frames(0.3)[2:4]
+    assert after.primal > before.primal
+    first, third = 0, 2  # xia and aix
+    assert [script()[0][i].word for i in (first, third)] == ["xia", "aix"]
+    assert middle.margins[first] > middle.wanted[first]
+    assert middle.margins[third] < 0
+    assert middle.on_truth[[first, third]].tolist() == pytest.approx([1.0, 0.0])
