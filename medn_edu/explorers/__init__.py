@@ -45,6 +45,7 @@ from medn_edu.explorers.pac_bayes import pac_bayes_terms
 from medn_edu.explorers.pages import pages
 from medn_edu.explorers.projections import projections
 from medn_edu.explorers.reading import read_words
+from medn_edu.explorers.score_terms import score_terms
 from medn_edu.explorers.sentiment import sentiment
 from medn_edu.explorers.shrinkage import (
     ShrinkageCurve,
@@ -56,8 +57,10 @@ from medn_edu.explorers.shrinkage import (
 )
 from medn_edu.explorers.softening import softening
 from medn_edu.explorers.tangents import tangents
+from medn_edu.explorers.training_film import training_film
 from medn_edu.explorers.two_weights import two_weights
 from medn_edu.explorers.variational import variational
+from medn_edu.explorers.viterbi_steps import viterbi_steps
 from medn_edu.explorers.weight_images import draw_transitions, draw_weight_images, weight_images
 from medn_edu.explorers.working_sets import working_sets
 
@@ -109,6 +112,7 @@ __all__ = [
     "projections",
     "read_words",
     "save_figure",
+    "score_terms",
     "sentiment",
     "series_style",
     "shrinkage",
@@ -116,8 +120,10 @@ __all__ = [
     "softening",
     "styled",
     "tangents",
+    "training_film",
     "two_weights",
     "variational",
+    "viterbi_steps",
     "weight_images",
     "words_figure",
     "words_height",

@@ -42,6 +42,13 @@ _MOST_ROWS = 8
 _FLOOR = 1e-6  # smaller gaps are drawn here
 
 
+def listed(alpha: DualVariables, n_words: int) -> np.ndarray:
+    """Return dual variables of three-letter words with a column for each of the 27 labellings."""
+    values = np.zeros((n_words, 27))
+    np.add.at(values, (alpha.sample, alpha.labels.reshape(-1, 3) @ _PLACES), alpha.values)
+    return values
+
+
 def word_problem(prior: Prior, C: float) -> Problem:
     """Return MEDN on the three tiny words, each label with weights of its own."""
     return Problem(axi_samples(), MarginLoss(LinearSlack(C)), prior)
@@ -89,12 +96,9 @@ def frank_wolfe_passes(prior: str, C: float, cached: bool) -> tuple[FrankWolfePa
     solver = block_frank_wolfe(problem, rng=rng, n_cached_rounds=rounds)
     for iterate in islice(solver, N_PASSES):
         certificate = iterate.certify(problem)
-        sparse = certificate.alpha
-        assert isinstance(sparse, DualVariables)
+        assert isinstance(certificate.alpha, DualVariables)
         assert certificate.eta is not None
-        alpha = np.zeros((len(WORDS), 27))
-        rows = sparse.labels.reshape(-1, 3) @ _PLACES
-        np.add.at(alpha, (sparse.sample, rows), sparse.values)
+        alpha = listed(certificate.alpha, len(WORDS))
         passes.append(
             FrankWolfePass(
                 alpha=alpha,

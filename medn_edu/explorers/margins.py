@@ -101,7 +101,7 @@ def margins_frame(word: str, ink: float, habit: float) -> MarginsFrame:
     raise ValueError(f"there is no word {word!r}; expected {', '.join(w.word for w in WORDS)}.")
 
 
-def _segments(pairs: Sequence[tuple[int, int, int]]) -> tuple[list[float], list[float]]:
+def segments(pairs: Sequence[tuple[int, ...]]) -> tuple[list[float], list[float]]:
     """Return edges, each from a letter's label to the next letter's, as one line with gaps."""
     at = [x for t, _, _ in pairs for x in (t, t + 1, np.nan)]
     return at, [y for _, a, b in pairs for y in (a, b, np.nan)]
@@ -123,9 +123,9 @@ def _key(ax: Axes, y: float, x: list[float], **style: Any) -> Text:
 def _draw_lattice(ax: Axes) -> Callable[[MarginsFrame], None]:
     """Draw the lattice with its best paths."""
     pairs = [(t, a, b) for t in (0, 1) for a, b in itertools.product(range(3), repeat=2)]
-    ax.plot(*_segments(pairs), "-", color=palette.HAIRLINE, lw=0.8, zorder=0)
+    ax.plot(*segments(pairs), "-", color=palette.HAIRLINE, lw=0.8, zorder=0)
     (liked,) = ax.plot(
-        *_segments([pair for pair in pairs if HABIT[pair[1:]]]), "-", color=palette.GREY
+        *segments([pair for pair in pairs if HABIT[pair[1:]]]), "-", color=palette.GREY
     )
     (augmented,) = ax.plot(_NOWHERE, _NOWHERE, color=palette.ORANGE)
     augmented.set(linestyle=(0, (2, 1)), lw=6, marker="s", ms=38, mfc="none", mew=2.2)
