@@ -389,7 +389,8 @@ def test_a_kernel_that_was_restarted_is_told(probe: Lab) -> None:
     assert slider.input_value() == value
     text = time.evaluate("(node) => node.parentNode.querySelector('output').value")
     assert f"at time {text}." in part.locator(".medn-summary").inner_text()
-    assert slider.is_disabled() and time.is_disabled()
+    assert slider.is_disabled()
+    assert time.is_disabled()
     probe.wait_for(READY, 120, "probe.ipynb")
     probe.run_all()
     again = probe.page.locator(".medn-explorer").first

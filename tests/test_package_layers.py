@@ -46,7 +46,12 @@ HOME = {
     "anywidget": {"explorers"},
 }
 # Import names that differ from the names of what is installed.
-DISTRIBUTION = {"PIL": "pillow", "pycrfsuite": "python-crfsuite", "sklearn": "scikit-learn"}
+DISTRIBUTION = {
+    "IPython": "ipython",
+    "PIL": "pillow",
+    "pycrfsuite": "python-crfsuite",
+    "sklearn": "scikit-learn",
+}
 
 
 def floor(room: str) -> int:

@@ -45,7 +45,7 @@ def normalise(notebook: Any, file: str) -> Any:
             for output in cell.outputs:
                 if output.get("execution_count") is not None:
                     output["execution_count"] = count
-                if "image/png" in output.get("data", {}):
+                if {"image/png", "text/markdown"} & output.get("data", {}).keys():
                     output["data"].pop(VIEW, None)
     return notebook
 

@@ -12,7 +12,8 @@ import html
 import io
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,9 @@ class Progress:
 
     exercises: tuple[Exercise, ...]
     solved: dict[str, str]  # day of the first right answer, by the name of the check
+    guesses: dict[str, str] = field(
+        default_factory=dict
+    )  # predictions, by the name of the question
 
     def export(self, path: str | Path) -> Path:
         """Write the table as CSV."""
@@ -111,7 +115,9 @@ class Progress:
 
     def _sentence(self) -> str:
         done = sum(each.check in self.solved for each in self.exercises)
-        return f"{done} of {len(self.exercises)} exercises solved."
+        guesses = len(self.guesses)
+        predicted = f"; {guesses} prediction{'s' * (guesses != 1)} made" if guesses else ""
+        return f"{done} of {len(self.exercises)} exercises solved{predicted}."
 
 
 def progress(folder: str | Path = ".") -> Progress:
@@ -120,18 +126,38 @@ def progress(folder: str | Path = ".") -> Progress:
         raise ValueError(
             f"there is no folder {folder}; `medn-edu lab FOLDER` makes one with the course."
         )
-    return Progress(course_exercises(), _read(Path(folder))["solved"])
+    record = _read(Path(folder))
+    return Progress(course_exercises(), record["solved"], record["guesses"])
 
 
 def note_solved(check: str, folder: str | Path = ".") -> str:
     """Note in a folder of the course that an exercise is solved; return why if it could not be kept."""
-    folder = Path(folder)
+    today = datetime.date.today().isoformat()
+    return _note(Path(folder), lambda record: record["solved"].setdefault(check, today))
+
+
+def note_guess(question: str, guess: str, folder: str | Path = ".") -> str:
+    """Note what a learner predicts; return why if it could not be kept."""
+    return _note(Path(folder), lambda record: record["guesses"].update({question: guess}))
+
+
+def noted_guess(question: str, folder: str | Path = ".") -> str | None:
+    """Return what a learner has predicted, if anything that can be read."""
+    try:
+        return _read(Path(folder))["guesses"].get(question)
+    except ValueError:
+        return None
+
+
+def _note(folder: Path, change: Callable[[dict[str, Any]], Any]) -> str:
+    """Change the record of a folder of the course; return why if it could not be kept."""
     try:
         if not (folder / START).exists():
             return ""
         record = _read(folder)
-        if check not in record["solved"]:
-            record["solved"][check] = datetime.date.today().isoformat()
+        before = json.dumps(record)
+        change(record)
+        if json.dumps(record) != before:
             write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
     except OSError as error:
         return f" (Not kept: {RECORD} cannot be written, {reason(error)}.)"
@@ -155,13 +181,13 @@ def _read(folder: Path) -> dict[str, Any]:
         if not _is_record(record):
             raise ValueError("is damaged or of a later version")
     except FileNotFoundError:
-        return {"format": FORMAT, "solved": {}}
+        return {"format": FORMAT, "solved": {}, "guesses": {}}
     except OSError as error:
         why = f"cannot be read ({reason(error)})"
         raise ValueError(f"{RECORD} {why}; move it away to start anew.") from None
     except ValueError as error:
         raise ValueError(f"{RECORD} {error}; move it away to start anew.") from None
-    return record
+    return {"guesses": {}} | record
 
 
 def _is_record(record: Any) -> bool:
@@ -173,6 +199,8 @@ def _is_record(record: Any) -> bool:
         and isinstance(record.get("solved"), dict)
         and all(re.fullmatch(r"check_\w{1,100}", check, re.ASCII) for check in record["solved"])
         and all(map(_is_day, record["solved"].values()))
+        and isinstance(record.get("guesses", {}), dict)
+        and all(isinstance(guess, str) for guess in record.get("guesses", {}).values())
     )
 
 

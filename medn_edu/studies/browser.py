@@ -29,7 +29,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from medn_edu.explorers.kit.controls import Check, Choice, Control
+from medn_edu.explorers.kit.controls import Check, Choice
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.picture import SavedPicture
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, series_style, styled
@@ -487,7 +487,7 @@ class _Browser:
 
     def explorer(self, name: str, lessons: Sequence[Lesson]) -> Explorer:
         """Return the explorer, with lessons of its own and those that any table may teach."""
-        study, controls = self.study, dict[str, Control]()
+        study, controls = self.study, dict[str, Any]()
         if self.setting:
             controls[self.setting] = Choice(study.settings, label=f"{self.setting} features")
         controls["reading"] = Choice(list(self.listed), label="reading")

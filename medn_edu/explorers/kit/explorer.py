@@ -318,7 +318,7 @@ class Explorer:
         if room == self._room:
             return
         widest = self._width * CSS_DPI
-        if not (0 < room["width"] <= widest + 1 and 0 < room["ratio"]):
+        if not (0 < room["width"] <= widest + 1 and room["ratio"] > 0):
             raise ValueError(f"there is no room of {room}.")
         share = min(1.0, max(NARROWEST, room["width"] / widest))
         if share != self._share:

@@ -138,7 +138,7 @@ class Layers:
 
 
 def _png(pixels: np.ndarray) -> bytes:
-    """Return RGB pixels as PNG, each line as its difference to the one above: twice as fast as Pillow."""
+    """Return RGB pixels as PNG, lines as differences to those above: twice as fast as Pillow."""
     height, width, _ = pixels.shape
     lines = pixels.reshape(height, -1)
     filtered = np.empty((height, lines.shape[1] + 1), dtype=np.uint8)
