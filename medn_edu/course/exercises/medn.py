@@ -13,12 +13,10 @@ _TIGHT = {"aax", "xax"}
 
 def _judge_labellings(answer: Any) -> str | None:
     given = {answer} if isinstance(answer, str) else set(answer)
-    if not given or not all(isinstance(name, str) for name in given):
-        return 'expected labellings as words, such as ["aai", "aax"].'
     if given == _TIGHT:
         return None
     if not given <= {"aai", "aax", "iax", "xax", "axi"}:
-        return "expected labellings of the table, written as there."
+        return "name labellings of the table, and write them as there."
     if "axi" in given:
         return "the true labelling has the margin violation 0, which is less than the slack."
     if given == {"aax", "xax", "iax", "aai"}:
@@ -33,6 +31,7 @@ def _judge_labellings(answer: Any) -> str | None:
 check_tight_labellings = Judged(
     right=sorted(_TIGHT),
     judge=_judge_labellings,
+    expected='labellings of the table as words, such as ["aai", "aax"]',
     mistakes=[
         "aax",
         ["aax", "xax", "axi"],
@@ -57,7 +56,7 @@ _MISTAKEN_MEANS = [
 def _judge_mean(answer: Any) -> str | None:
     given = np.asarray(answer, dtype=float)
     if given.shape != (2,):
-        return "expected two numbers, the means of the weights of ink and habit."
+        return f"expected two numbers, but these are {given.size}: what of ink, and of habit?"
     if np.allclose(given, _MEAN, rtol=5e-3) or np.array_equal(given, _MEAN.round(2)):
         return None
     for wrong, hint in _MISTAKEN_MEANS:
@@ -69,6 +68,7 @@ def _judge_mean(answer: Any) -> str | None:
 check_mean_from_alpha = Judged(
     right=_MEAN,
     judge=_judge_mean,
+    expected="two numbers, the means of the weights of ink and habit",
     mistakes=[*(wrong for wrong, _ in _MISTAKEN_MEANS), 0.5, [0.2, 0.1]],
 )
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from medn_edu.course.exercises.declarations import (
-    NOT_CALLABLE,
     NOTHING_RETURNED,
     Function,
     Judged,
@@ -106,12 +105,12 @@ class _Recorder:
 
 
 def _judge_cross_validation(answer: Any) -> str | None:
-    if not callable(answer):
-        return NOT_CALLABLE
     for number, (n, n_folds) in enumerate(((10, 5), (11, 3), (7, 7))):
         constants = [16.0, 4.0, 1.0, 0.1]
         error = _Recorder(constants[number + 1], number)
         chosen = answer(n, n_folds, list(constants), error)
+        if chosen is None:
+            return NOTHING_RETURNED
         complaint = _complaint(error.calls, n, n_folds, constants)
         if complaint is None:
             complaint = _wrong_choice(chosen, error.favourite, constants)
@@ -177,8 +176,6 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
 
 
 def _wrong_choice(chosen: Any, best: float, constants: Sequence[float]) -> str | None:
-    if chosen is None:
-        return NOTHING_RETURNED
     value = float(chosen)
     if value == best:
         return None
