@@ -238,9 +238,13 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_mean_from_alpha", [0.27, 0.15], "Right"),
         ("check_exact_zeros", "l1", "Right"),
         ("check_tags", ["ADP", "DET", "NOUN", "PRON", "VERB", "NOUN", "PUNCT"], "Right"),
-        ("check_conjugate", lambda eta, lam: 1 / (eta - 1), "it stopped with ZeroDivisionError"),
+        (
+            "check_conjugate",
+            lambda eta, lam: 1 / (eta - 1),
+            "your function stopped with ZeroDivisionError",
+        ),
         ("check_conjugate", lambda eta, lam: 1 / (eta - 1), "The arguments were 1.0, 4.0."),
-        ("check_conjugate", fails, "it stopped with SilentError. The arguments"),
+        ("check_conjugate", fails, "your function stopped with SilentError. The arguments"),
         ("check_conjugate", lambda eta, lam: None, "returns None"),
         ("check_conjugate", 1.0, "hand over its name"),
         (

@@ -239,7 +239,7 @@ def stopped(error: BaseException) -> str:
         text = f": {error}" if str(error) else ""
     except Exception:  # a learner's own exception may do anything
         text = ""
-    return " ".join(f"it stopped with {type(error).__name__}{text}".split())
+    return " ".join(f"your function stopped with {type(error).__name__}{text}".split())
 
 
 def _short(case: tuple[Any, ...]) -> str:

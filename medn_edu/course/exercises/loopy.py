@@ -46,7 +46,7 @@ def _judge_runs(answer: Any) -> str | None:
     if names[1] != "bethe":
         return "B has no bounds: which of the three numbers are not certified to be concave?"
     return (
-        "A and C are swapped: whose entropy counts nodes many times, so that its value is far up?"
+        "A and C are swapped: which entropy counts nodes many times, so that its value is too high?"
     )
 
 

@@ -89,10 +89,10 @@ def _complaint(given: Any, groups: Sequence[str], k: int) -> str | None:
     rules = [
         (
             torn and torn <= again and whole_runs,
-            "a group that comes back later is in another fold; look it up, do not start anew.",
+            "a group that comes back later gets another fold; look up the one it has.",
         ),
-        (torn, "a group is in two folds: its samples train and test."),
-        (len(set(fold_of)) == 1, "all samples are in one fold: nothing is left to train on."),
+        (torn, "a group is in two folds, so its samples train *and* test."),
+        (len(set(fold_of)) == 1, "all samples are in one fold, so nothing is left to train on."),
         (len(set(fold_of)) > k, f"with k = {k} there must be {k} folds; several groups share one."),
         (set(fold_of) < set(range(k)), "a fold may stay empty: number the groups first."),
         (set(fold_of) != set(range(k)), f"with k = {k} expected folds 0 to {k - 1}, none empty."),
@@ -173,7 +173,7 @@ def _shape(word: str) -> str:
 
 
 _MISSHAPEN: list[tuple[Callable[[str], str], str]] = [
-    (_signs, "the characters are right; where the same one repeats, keep one."),
+    (_signs, "the characters are right; where one repeats, keep it once."),
     (
         lambda word: "".join(dict.fromkeys(_signs(word))),
         "only neighbours that are equal become one: McDonald is XxXx.",
