@@ -5,10 +5,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import IPython
+import numpy as np
 import pytest
 
 from medn_edu.course.exercises import CHECKS
 from medn_edu.course.exercises.verdicts import as_html
+
+
+def contrast(*colours: str) -> float:
+    """Contrast of two colours; WCAG asks for 3 where no letters are to be read."""
+    light = []
+    for colour in colours:
+        shares = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+        light.append(float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05)
+    return max(light) / min(light)
 
 
 @pytest.fixture
@@ -33,7 +44,10 @@ def test_a_notebook_shows_the_line_of_a_terminal_with_a_symbol(
             check(answer)
         assert capsys.readouterr().out == shown[-1]["text/plain"] + "\n"
     assert len(shown) == 3
-    assert len({re.findall(r"#\w{6}", data["text/html"])[0] for data in shown}) == 3
+    colours = [re.findall(r"#\w{6}", data["text/html"])[0] for data in shown]
+    assert len(set(colours)) == 3
+    for theme in ("#ffffff", "#111111"):  # of JupyterLab, by day and by night
+        assert min(contrast(colour, theme) for colour in colours) > 3
 
 
 def test_what_a_learner_gives_is_text_and_no_html(shown: list[dict[str, str]]) -> None:

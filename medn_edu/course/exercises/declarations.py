@@ -99,10 +99,10 @@ class Number(Check):
     too_large: str = "that is too large; try the hints."
 
     def _complaint(self, answer: Any) -> str | None:
-        if isinstance(answer, str):
-            return "expected a number, without quotes."
+        if isinstance(answer, str | bool):
+            return f"expected a number{', without quotes' * isinstance(answer, str)}."
         if isinstance(answer, tuple) and len(answer) > 1:  # 0,5 and 100,000
-            return f"a comma makes that {len(answer)} numbers; write decimals with a point."
+            return f"with a comma that is {len(answer)} numbers; write a decimal point instead."
         if np.ndim(answer) and np.size(answer) == 1:
             return "expected a number, without brackets around it."
         value = float(answer)
@@ -123,7 +123,7 @@ class Number(Check):
             size_agrees = agrees(-value, self.right)
             return "only the sign is wrong." if size_agrees else "check the sign first."
         if 0 < self.right < 1 and agrees(value / 100, self.right):
-            return "that is in per cent; expected the number itself, between 0 and 1."
+            return "that looks like per cent; write it as a number between 0 and 1."
         if not isinstance(self.right, int) and math.isclose(value, self.right, rel_tol=3e-2):
             return self.nearly
         return self.too_small if value < self.right else self.too_large

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 # Symbol, and its colour in the palette: seen on white and on black, by people with any colour vision.
-_LOOKS = {"Right": ("✔", "GREEN"), "Not yet": ("✎", "SLATE"), "Not quite": ("✘", "VERMILION")}
+_LOOKS = {"Right": ("✔", "GREEN"), "Not yet": ("✎", "PURPLE"), "Not quite": ("✘", "VERMILION")}
 
 
 def show(verdict: str, text: str) -> None:
