@@ -1,8 +1,8 @@
 """Every notebook: its form, its links, its exercises, and outputs that a new run reproduces."""
 
+import ast
 import copy
 import functools
-import itertools
 import os
 import re
 import subprocess
@@ -12,11 +12,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import nbformat
-import numpy as np
 import pytest
 from nbclient import NotebookClient
 
 from medn_edu.course.build import MOST_BYTES, VIEW, normalise
+from medn_edu.course.editions import edition_files
+from medn_edu.course.exercises import CHECKS
 from medn_edu.course.syllabus import CHAPTERS, ROUTES, chapter
 from medn_edu.datasets import status
 
@@ -125,32 +126,57 @@ def test_at_most_twenty_letters_of_unknown_licence_are_shown() -> None:
     assert 0 < shown <= 20
 
 
-def exercises() -> list[Any]:
-    """Return every exercise: the stub's check, and the solution in the cell below it."""
+@pytest.fixture(scope="module")
+def exercises() -> list[tuple[str, str, str]]:
+    """Each exercise: the imports above it, its cell, and its solution in the instructor edition."""
     found = []
-    for path in PATHS:
-        cells = read(path).cells
-        for cell, below in itertools.pairwise(cells):
+    for name, content in edition_files("instructor").items():
+        if not name.endswith(".ipynb"):
+            continue
+        cells = nbformat.reads(content.decode(), as_version=4).cells
+        first = ast.parse(next(cell.source for cell in cells if cell.cell_type == "code"))
+        imports = [each for each in first.body if isinstance(each, ast.Import | ast.ImportFrom)]
+        above = "\n".join(map(ast.unparse, imports))
+        for number, cell in enumerate(cells):
             if "exercise" in cell.metadata.get("tags", []):
-                found.append(pytest.param(cell, below, id=f"{path.stem}-{cell['id']}"))
+                hints, _, solution = cells[number + 1 : number + 4]
+                assert "<details><summary>Hint" in hints.source
+                found.append((above, cell.source, solution.source))
     return found
 
 
-@pytest.mark.parametrize(("stub", "below"), exercises())
-def test_solutions_pass_their_checks(
-    stub: Any, below: Any, capsys: pytest.CaptureFixture[str]
+TYPED = [
+    *("0", "-1e9", "'text'", "[1, 'a']", "0, 5", "(None, None)", "{'a': 1}", "float('nan')", "b''"),
+    *("True", "1j", "object()", "[]", "[[1], [2, 3]]", "np.zeros((3, 3, 3))", "10**400", "'<b>'"),
+]
+
+
+def test_whatever_is_typed_into_an_exercise_is_answered_in_a_line(
+    exercises: list[tuple[str, str, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check = re.findall(r"^check_\w+\(.*\)", stub.source, re.MULTILINE)[-1]
-    name = check.split("(")[0]
-    hints, solution = below.source.split("<details><summary>Solution</summary>")
-    assert "<details><summary>Hint" in hints
-    source = re.search(r"```python\n(.*?)```", solution, re.DOTALL)
-    assert stub.outputs[0].text.startswith("Not yet")
-    here: dict[str, Any] = {"np": np}  # every notebook imports it at its top
-    exec(f"from medn_edu.course.exercises import {name}\n{source[1]}", here)
-    if name not in source[1]:
-        exec(check, here)
-    assert capsys.readouterr().out.startswith("Right: ")
+    """Any exercise can be done first: it needs only what the notebook's first code cell imports."""
+    for above, cell, _ in exercises:
+        here: dict[str, Any] = {}
+        exec(above, here)
+        exec(cell, here)
+        assert capsys.readouterr().out.startswith("Not yet: "), cell
+        for typed in TYPED:
+            exec(cell.replace("None", typed, 1), here)
+            said = capsys.readouterr().out
+            assert said.startswith("Not quite: "), (typed, cell)
+            assert said.count("\n") == 1, (typed, cell)
+            assert "stopped" not in said, (said, typed, cell)
+
+
+def test_solutions_pass_their_checks(
+    exercises: list[tuple[str, str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for above, cell, solution in exercises:
+        here: dict[str, Any] = {}
+        exec(f"{above}\n{solution}", here)
+        said = capsys.readouterr().out
+        praise = CHECKS[re.findall(r"^(check_\w+)\(", cell, re.MULTILINE)[-1]].praise
+        assert said == f"Right: {praise}\n", solution
 
 
 @pytest.fixture(scope="module")

@@ -110,3 +110,20 @@ def test_the_command_shows_and_exports(course: Path, capsys: pytest.CaptureFixtu
     assert set(rows) == set(exercises.__all__)
     assert rows["check_count_labellings"]["solved"]
     assert not rows["check_posterior_mean"]["solved"]
+
+
+def test_the_command_refuses_what_is_no_folder_of_the_course(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "mine.ipynb").write_text("{}")
+    for name, why in (
+        ("gone", "gone does not exist; `medn-edu lab FOLDER` makes"),
+        ("a.txt", "a.txt is a file, not a folder"),
+        ("", f"isn't a folder of the course: {START} is missing"),
+    ):
+        assert main(["progress", str(tmp_path / name)]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert why in said.err
+        assert said.err.count("\n") == 1

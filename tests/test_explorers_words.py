@@ -64,8 +64,13 @@ def test_just_enough_grammar_is_what_the_figure_shows(capsys: pytest.CaptureFixt
     explorer = best_path()
     strengths = explorer.controls["strength"].values
     read = zip(strengths, explorer.stack(), strict=True)
-    check_just_enough(next(s for s, frame in read if "(0 of 6 wrong)" in frame.summary))
-    assert capsys.readouterr().out.startswith("Right: ")
+    right = next(s for s, frame in read if "(0 of 6 wrong)" in frame.summary)
+    for strength in strengths:  # every answer that the slider suggests is told where to go
+        check_just_enough(strength)
+        said = capsys.readouterr().out
+        assert said.startswith("Right: ") == (strength == right)
+        assert ("larger" in said) == (strength < right), said
+        assert ("smalle" in said) == (strength > right), said
 
 
 def test_reading_shows_the_word_and_strikes_errors(models: dict[str, Any]) -> None:

@@ -18,12 +18,14 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from medn_edu.course import progress
+    from medn_edu.course.navigation import START
 
     folder = Path(os.path.expanduser(arguments.folder))
     found = progress(folder)
-    if not any(folder.glob("*.ipynb")):
+    if not (folder / START).exists():
         raise CommandError(
-            f"{folder} holds no notebooks of the course; name the folder that `medn-edu lab` has made."
+            f"{folder} isn't a folder of the course: {START} is missing. "
+            "Name the folder that `medn-edu lab` has made."
         )
     say(repr(found))
     if arguments.export is not None:

@@ -123,9 +123,8 @@ class Progress:
 def progress(folder: str | Path = ".") -> Progress:
     """Return which exercises were solved in a folder."""
     if not Path(folder).is_dir():
-        raise ValueError(
-            f"there is no folder {folder}; `medn-edu lab FOLDER` makes one with the course."
-        )
+        why = "is a file, not a folder" if Path(folder).exists() else "does not exist"
+        raise ValueError(f"{folder} {why}; `medn-edu lab FOLDER` makes a folder with the course.")
     record = _read(Path(folder))
     return Progress(course_exercises(), record["solved"], record["guesses"])
 

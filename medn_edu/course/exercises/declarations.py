@@ -3,7 +3,7 @@
 What to say to each lies in a TOML file next to the chapter's module, joined by the names of checks and
 of mistakes.
 
-A check is called with a learner's answer, prints one line and never raises, whatever it is given: *not
+A check is called with a learner's answer, says one sentence and never raises, whatever it is given: *not
 yet* for an untouched stub or a function that returns None, *right* with the reason, or *not quite* with
 a hint.
 """
@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from medn_edu.course.exercises.verdicts import show
 from medn_edu.course.progress import note_solved
 
 Answer = Callable[..., Any]
-NOT_CALLABLE = "expected a function: hand over its name, without brackets."
+A_FUNCTION = "a function: hand over its name, without brackets"
 NOTHING_RETURNED = "your function returns None; does it end in `return ...`?"
+CARET = "did you write `^`? In Python a power is written `**`, and `^` compares bits."
 
 
 @dataclass(eq=False, repr=False)
@@ -30,6 +32,7 @@ class Check(ABC):
 
     _: KW_ONLY
     right: Any
+    expected: str = A_FUNCTION  # said to an answer of another kind
     name: str = ""  # that of the variable that holds it
     asks: str = ""
     praise: str = ""  # said to the right answer
@@ -38,7 +41,8 @@ class Check(ABC):
     def give_words(self, name: str, words: dict[str, Any]) -> None:
         """Take over the name and the words, once a check is collected."""
         self.name = name
-        may = {"asks", "praise", "hints", "nearly", "otherwise"} & vars(self).keys()
+        may = {"asks", "praise", "hints", "nearly", "otherwise", "too_small", "too_large"}
+        may &= vars(self).keys()
         if not {"asks", "praise"} <= words.keys() <= may:
             raise ValueError(f"{name}: expected asks, praise and perhaps others of {sorted(may)}.")
         vars(self).update(words)
@@ -48,20 +52,23 @@ class Check(ABC):
             raise ValueError(f"{name}: mistakes and hints do not match: {error}") from error
 
     def __call__(self, answer: Any) -> None:
-        """Print the verdict on an answer."""
+        """Show the verdict on an answer."""
         if answer is None:
-            print("Not yet: put your answer in place of None and run the cell again.")
+            show("Not yet", "put your answer in place of None and run the cell again.")
             return
+        complaint: str | None = f"expected {self.expected}."
         try:
-            complaint = self._complaint(answer)
+            if callable(answer) == (self.expected == A_FUNCTION):
+                complaint = self._complaint(answer)
         except (Exception, SystemExit) as error:
-            complaint = stopped(error)
+            if callable(answer):
+                complaint = stopped(error)
         if complaint is None:
-            print(f"Right: {self.praise}{note_solved(self.name)}")
+            show("Right", self.praise + note_solved(self.name))
         elif complaint == NOTHING_RETURNED:  # as the untouched stub of a function does
-            print(f"Not yet: {complaint}")
+            show("Not yet", complaint)
         else:
-            print(f"Not quite: {complaint}")
+            show("Not quite", complaint)
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.asks}"
@@ -79,21 +86,26 @@ class Check(ABC):
 class Number(Check):
     """A number: an integer has to be met exactly, other numbers as `agrees` says.
 
-    A hint belongs to the number that is its key, or to the one computed under that name.
+    A hint belongs to the number that is its key, or to the one computed under that name; a mistake
+    named `caret`, which has `^` for a power, brings its own.  Other numbers are told in which way they
+    are off.
     """
 
     _: KW_ONLY
+    expected: str = "a number"
     mistakes: dict[str, float] = field(default_factory=dict)
+    nearly: str = "close, but not close enough: keep more digits, and round only at the end."
+    too_small: str = "that is too small; try the hints."
+    too_large: str = "that is too large; try the hints."
 
     def _complaint(self, answer: Any) -> str | None:
-        if isinstance(answer, str):
-            return "expected a number, without quotes."
+        if isinstance(answer, str | bool):
+            return f"expected a number{', without quotes' * isinstance(answer, str)}."
+        if isinstance(answer, tuple) and len(answer) > 1:  # 0,5 and 100,000
+            return f"with a comma that is {len(answer)} numbers; write a decimal point instead."
         if np.ndim(answer) and np.size(answer) == 1:
             return "expected a number, without brackets around it."
-        try:
-            value = float(answer)
-        except (TypeError, ValueError):
-            return "expected a number."
+        value = float(answer)
         if value == self.right:
             return None
         for wrong, hint in self.planted:
@@ -101,12 +113,26 @@ class Number(Check):
                 return hint
         if not isinstance(self.right, int) and agrees(value, self.right):
             return None
-        return "that is another number; try the hints."
+        return self._way_off(value)
+
+    def _way_off(self, value: float) -> str:
+        """Say in which way a number differs that is no typical mistake."""
+        if not math.isfinite(value):
+            return f"that is {value}; was something divided by 0, or its logarithm taken?"
+        if value * self.right < 0:
+            size_agrees = agrees(-value, self.right)
+            return "only the sign is wrong." if size_agrees else "check the sign first."
+        if 0 < self.right < 1 and agrees(value / 100, self.right):
+            return "that looks like per cent; write it as a number between 0 and 1."
+        if not isinstance(self.right, int) and math.isclose(value, self.right, rel_tol=3e-2):
+            return self.nearly
+        return self.too_small if value < self.right else self.too_large
 
     def _planted(self) -> list[tuple[Any, str | None]]:
-        if missing := self.mistakes.keys() - self.hints:
+        hints = self.hints | ({"caret": CARET} if "caret" in self.mistakes else {})
+        if missing := self.mistakes.keys() - hints:
             raise KeyError(*missing)
-        found = [(self.mistakes.get(key), key, hint) for key, hint in self.hints.items()]
+        found = [(self.mistakes.get(key), key, hint) for key, hint in hints.items()]
         return [(float(key) if wrong is None else wrong, hint) for wrong, key, hint in found]
 
 
@@ -135,10 +161,8 @@ class Function(Check):
     nearly: str = ""  # said where results are within 2 % of the right ones
     otherwise: str = "some results differ; try it on a word of two letters, on paper."
 
-    @np.errstate(all="ignore")  # a check prints its verdict and nothing else
+    @np.errstate(all="ignore")  # a check says its verdict and nothing else
     def _complaint(self, answer: Any) -> str | None:
-        if not callable(answer):
-            return NOT_CALLABLE
         given = []
         for case in self.cases:
             try:
@@ -148,6 +172,11 @@ class Function(Check):
         if any(value is None for value in given):
             return NOTHING_RETURNED
         expected = [self.right(*case) for case in self.cases]
+        pairs = list(zip(given, expected, strict=True))
+        if not all(map(_is_numeric, given)):
+            got, wanted = next(pair for pair in pairs if not _is_numeric(pair[0]))
+            return f"expected {_form(wanted)}, but your function returns {_form(got)}."
+        given = [np.asarray(value, dtype=np.float64) for value in given]
         if _same(given, expected):
             shown = (name for name, (_, shows) in self.hidden.items() if shows(answer))
             return next((self.hints[name] for name in shown), None)
@@ -157,6 +186,11 @@ class Function(Check):
         for name, mistaken in self.mistakes.items():
             if _same(given, [mistaken(*case) for case in self.cases]):
                 return self.hints[name]
+        for got, wanted in pairs:
+            if np.shape(got) != np.shape(wanted):
+                return f"expected {_form(wanted)}, but your function returns {_form(got)}."
+        if _same([-value for value in given], expected):
+            return "only the sign is wrong."
         if self.nearly and _same(given, expected, rtol=0.02):
             return self.nearly
         return self.otherwise
@@ -170,7 +204,10 @@ class Function(Check):
 
 @dataclass(eq=False, repr=False)
 class Judged(Check):
-    """An answer of another kind: its own judge says what is wrong with it, if anything."""
+    """An answer of another kind: its own judge says what is wrong with it, if anything.
+
+    A judge may fail on what is not of the kind that is expected; the learner is told of that kind.
+    """
 
     _: KW_ONLY
     judge: Callable[[Any], str | None]
@@ -202,7 +239,7 @@ def stopped(error: BaseException) -> str:
         text = f": {error}" if str(error) else ""
     except Exception:  # a learner's own exception may do anything
         text = ""
-    return " ".join(f"it stopped with {type(error).__name__}{text}".split())
+    return " ".join(f"your function stopped with {type(error).__name__}{text}".split())
 
 
 def _short(case: tuple[Any, ...]) -> str:
@@ -216,6 +253,24 @@ def _copy(argument: Any) -> Any:
 def _same(given: Sequence[Any], expected: Sequence[Any], rtol: float = 1e-5) -> bool:
     pairs = zip(given, expected, strict=True)
     return all(np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol)) for a, b in pairs)
+
+
+def _is_numeric(value: Any) -> bool:
+    try:
+        np.asarray(value, dtype=np.float64)
+    except Exception:  # a learner's own object may do anything
+        return False
+    return True
+
+
+def _form(value: Any) -> str:
+    """Say what a function returns: a number, an array and how large it is, or something else."""
+    if not _is_numeric(value):
+        return f"a {type(value).__name__} that can't be read as numbers"
+    shape = np.shape(value)
+    if not shape:
+        return "a number"
+    return f"an array of shape {shape}" if len(shape) > 1 else f"an array of length {shape[0]}"
 
 
 def _same_but_for_shape(given: Any, expected: Any) -> bool:

@@ -26,6 +26,7 @@ check_soft_gap = Number(
         "one_letter": 0.1 * np.log(10),
         "labels_times_letters": 0.1 * np.log(40),
         "base_and_exponent_swapped": 0.1 * np.log(4**10),
+        "caret": 0.1 * np.log(10 ^ 4),
     },
 )
 

@@ -17,8 +17,6 @@ _EXACT = frozenset({"L1"})  # the norm whose ball has corners
 def _judge_names(answer: Any) -> str | None:
     if isinstance(answer, str):
         answer = {answer}
-    if not isinstance(answer, set | frozenset | list | tuple):
-        return 'expected a set of names, such as {"L2"}.'
     names = frozenset(str(name).strip().upper() for name in answer)
     if names - {"L1", "L2", "KL"}:
         return 'the names are "L2", "KL" and "L1".'
@@ -37,6 +35,7 @@ def _judge_names(answer: Any) -> str | None:
 check_exact_zeros = Judged(
     right=set(_EXACT),
     judge=_judge_names,
+    expected='a set of names, such as {"L2"}',
     mistakes=[{"L1", "KL"}, {"KL"}, set(), {"L1", "L2"}, {"M3N"}, 1],
 )
 

@@ -14,6 +14,7 @@ check_frontier = Number(
         "whole_grid": 2.0**300,
         "rows_squared": 100.0,
         "two_columns": 2.0**20,
+        "caret": 2 ^ 10,
     },
 )
 
@@ -37,10 +38,7 @@ def _judge_runs(answer: Any) -> str | None:
     right = ["trw", "bethe", "ones"]
     if isinstance(answer, str):
         answer = answer.replace(",", " ").split()
-    try:
-        names = [str(name).lower() for name in answer]
-    except TypeError:
-        return 'expected three names in one string, such as "ones TRW Bethe".'
+    names = [str(name).lower() for name in answer]
     if sorted(names) != sorted(right):
         return 'expected each of "ones", "TRW" and "Bethe" once, in the order A, B, C.'
     if names == right:
@@ -48,13 +46,14 @@ def _judge_runs(answer: Any) -> str | None:
     if names[1] != "bethe":
         return "B has no bounds: which of the three numbers are not certified to be concave?"
     return (
-        "A and C are swapped: whose entropy counts nodes many times, so that its value is far up?"
+        "A and C are swapped: which entropy counts nodes many times, so that its value is too high?"
     )
 
 
 check_runs = Judged(
     right="TRW Bethe ones",
     judge=_judge_runs,
+    expected='three names in one string, such as "ones TRW Bethe"',
     mistakes=["ones Bethe TRW", "Bethe TRW ones", "TRW TRW ones", 3],
 )
 

@@ -13,12 +13,10 @@ _TIGHT = {"aax", "xax"}
 
 def _judge_labellings(answer: Any) -> str | None:
     given = {answer} if isinstance(answer, str) else set(answer)
-    if not given or not all(isinstance(name, str) for name in given):
-        return 'expected labellings as words, such as ["aai", "aax"].'
     if given == _TIGHT:
         return None
     if not given <= {"aai", "aax", "iax", "xax", "axi"}:
-        return "expected labellings of the table, written as there."
+        return "name labellings of the table, and write them as there."
     if "axi" in given:
         return "the true labelling has the margin violation 0, which is less than the slack."
     if given == {"aax", "xax", "iax", "aai"}:
@@ -26,13 +24,14 @@ def _judge_labellings(answer: Any) -> str | None:
     if given < _TIGHT:
         return f"{min(given)} is one of them; another violates its margin by as much."
     if "iax" in given:
-        return "iax violates its margin by 3 - 4 * 0.5 = 1 only; look for the largest violation."
-    return "aai violates its margin by 1 + 0.5 - 2 * 0.3 = 0.9 only; others by more."
+        return "iax violates its margin by only 3 - 4 * 0.5 = 1; look for the largest violation."
+    return "aai violates its margin by only 1 + 0.5 - 2 * 0.3 = 0.9; others by more."
 
 
 check_tight_labellings = Judged(
     right=sorted(_TIGHT),
     judge=_judge_labellings,
+    expected='labellings of the table as words, such as ["aai", "aax"]',
     mistakes=[
         "aax",
         ["aax", "xax", "axi"],
@@ -47,7 +46,7 @@ _ETA = np.array([0.5, 0.3])
 _MEAN = 2 * _ETA / (4 - _ETA**2)
 _MISTAKEN_MEANS = [
     (_ETA, "that is eta, the Gaussian's mean; send it through the slope of the Laplace prior."),
-    (_MEAN[::-1], "ink and habit have changed places."),
+    (_MEAN[::-1], "ink and habit are swapped."),
     (_ETA / 2, "that is the tangent at 0, eta times the prior's variance; the curve bends."),
     (2 * _ETA / (2 - _ETA**2), "the denominator has lambda = 4, not its root."),
     (_MEAN / 2, "the factor 2 in the numerator is missing."),
@@ -57,18 +56,19 @@ _MISTAKEN_MEANS = [
 def _judge_mean(answer: Any) -> str | None:
     given = np.asarray(answer, dtype=float)
     if given.shape != (2,):
-        return "expected two numbers, the means of the weights of ink and habit."
+        return f"expected two numbers, but these are {given.size}: what of ink, and of habit?"
     if np.allclose(given, _MEAN, rtol=5e-3) or np.array_equal(given, _MEAN.round(2)):
         return None
     for wrong, hint in _MISTAKEN_MEANS:
         if np.allclose(given, wrong, rtol=5e-3):
             return hint
-    return "other numbers; first eta = 0.2 * (1, 1) + 0.1 * (3, 1), then its mean."
+    return "compute eta = 0.2 * (1, 1) + 0.1 * (3, 1) first, then the mean at that eta."
 
 
 check_mean_from_alpha = Judged(
     right=_MEAN,
     judge=_judge_mean,
+    expected="two numbers, the means of the weights of ink and habit",
     mistakes=[*(wrong for wrong, _ in _MISTAKEN_MEANS), 0.5, [0.2, 0.1]],
 )
 

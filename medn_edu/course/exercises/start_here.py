@@ -6,7 +6,12 @@ from medn_edu.course.exercises._shared import chain_cases, chain_score
 from medn_edu.course.exercises.declarations import Function, Number
 
 check_count_labellings = Number(
-    right=10**5, mistakes={"base_and_exponent_swapped": 5**10, "no_digit_twice": 10 * 9 * 8 * 7 * 6}
+    right=10**5,
+    mistakes={
+        "base_and_exponent_swapped": 5**10,
+        "no_digit_twice": 10 * 9 * 8 * 7 * 6,
+        "caret": 10 ^ 5,
+    },
 )
 
 check_just_enough = Number(right=0.6)

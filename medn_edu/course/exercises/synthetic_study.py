@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from medn_edu.course.exercises.declarations import (
-    NOT_CALLABLE,
     NOTHING_RETURNED,
     Function,
     Judged,
@@ -106,12 +105,12 @@ class _Recorder:
 
 
 def _judge_cross_validation(answer: Any) -> str | None:
-    if not callable(answer):
-        return NOT_CALLABLE
     for number, (n, n_folds) in enumerate(((10, 5), (11, 3), (7, 7))):
         constants = [16.0, 4.0, 1.0, 0.1]
         error = _Recorder(constants[number + 1], number)
         chosen = answer(n, n_folds, list(constants), error)
+        if chosen is None:
+            return NOTHING_RETURNED
         complaint = _complaint(error.calls, n, n_folds, constants)
         if complaint is None:
             complaint = _wrong_choice(chosen, error.favourite, constants)
@@ -142,11 +141,11 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
         (lambda: not all(by_constant.values()), "some constants are never tried."),
         (
             lambda: any(len(found) == 1 for found in by_constant.values()),
-            "one part alone has tested; each part takes its turn.",
+            "only one part has tested; every part takes its turn.",
         ),
         (
             lambda: all(len(test) > len(train) for train, test in pairs),
-            "the other way round: one part tests, and all others train.",
+            "it's the other way round: one part tests, and all others train.",
         ),
         (
             lambda: any(sorted(found) != sorted(everyone) for found in tested),
@@ -165,20 +164,18 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
             lambda: (
                 len({frozenset(frozenset(test) for _, test in f) for f in by_constant.values()}) > 1
             ),
-            "every constant has parts of its own; give all the same, so that they are compared in "
-            "pairs.",
+            "each constant has its own parts; use the same parts for all, so that they are compared "
+            "in pairs.",
         ),
         (
             lambda: max(len(test) for _, test in pairs) > min(len(test) for _, test in pairs) + 1,
-            "the parts should be of equal size, but for one.",
+            "the sizes of the parts may differ by one at most.",
         ),
     ]
     return next((complaint for broken, complaint in rules if broken()), None)
 
 
 def _wrong_choice(chosen: Any, best: float, constants: Sequence[float]) -> str | None:
-    if chosen is None:
-        return NOTHING_RETURNED
     value = float(chosen)
     if value == best:
         return None

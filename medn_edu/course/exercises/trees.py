@@ -14,10 +14,7 @@ check_first_message = Number(right=3)
 def _judge_cut(answer: Any) -> str | None:
     if isinstance(answer, str):
         answer = answer.replace(",", " ").split()
-    try:
-        nodes = {int(node) for node in answer}
-    except (TypeError, ValueError):
-        return "expected a list of nodes by their numbers, such as [1, 2]."
+    nodes = {int(node) for node in answer}
     if not nodes <= set(range(5)):
         return "the nodes are numbered 0 to 4: li, s, “$ 24”, b, “19”."
     if nodes == {3, 4}:
@@ -38,6 +35,7 @@ def _judge_cut(answer: Any) -> str | None:
 check_cut = Judged(
     right=[3, 4],
     judge=_judge_cut,
+    expected="a list of nodes by their numbers, such as [1, 2]",
     mistakes=[[], [4], [3], [0, 3, 4], [1, 2], "b", [7]],
 )
 
@@ -52,14 +50,22 @@ def _judge_types(answer: Any) -> str | None:
     return None if name == "D" else hints.get(name, 'expected one letter, such as "A".')
 
 
-check_types = Judged(right="D", judge=_judge_types, mistakes=["A", "B", "C", "E"])
+check_types = Judged(
+    right="D",
+    judge=_judge_types,
+    expected='one of the letters, such as "A"',
+    mistakes=["A", "B", "C", "E"],
+)
 
 
 # -- a page of one's own ----------------------------------------------------------------------------
 
 
 def _judge_page(answer: Any) -> str | None:
-    page = parse_page(answer)
+    try:
+        page = parse_page(answer)
+    except ValueError as error:
+        return str(error)
     records = page.records()
     if len(records) < 2:
         return (
@@ -88,6 +94,7 @@ def _product(name: str, price: str, more: str = "<a>Buy</a>") -> str:
 check_page = Judged(
     right=f"<ul>{_product('Lamp', '$ 20')}{_product('Desk', '$ 90')}</ul>",
     judge=_judge_page,
+    expected='a page as a string, such as "<ul> <li>...</li> </ul>"',
     mistakes=[
         "<p>A lamp for $ 20</p>",
         f"<ul>{_product('Lamp', '$ 20')}</ul>",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises.declarations import NOT_CALLABLE, NOTHING_RETURNED, Judged
+from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Judged
 
 _TAGS = "ADP DET NOUN PRON VERB NOUN PUNCT"
 _KNOWN = ["ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON"]
@@ -31,8 +31,6 @@ _MISTAGGED = {
 
 
 def _judge_tags(answer: Any) -> str | None:
-    if not isinstance(answer, str | list | tuple) or not all(isinstance(a, str) for a in answer):
-        return "expected a string such as 'PRON VERB PUNCT'."
     text = answer if isinstance(answer, str) else " ".join(answer)
     given = text.upper().replace(",", " ").split()
     text = " ".join(given)
@@ -52,13 +50,12 @@ def _judge_tags(answer: Any) -> str | None:
 check_tags = Judged(
     right=_TAGS,
     judge=_judge_tags,
+    expected="a string such as 'PRON VERB PUNCT'",
     mistakes=[*_MISTAGGED, "DET NOUN", "PREP DET NOUN PRON VERB NOUN PUNCT", "X X X X X X X"],
 )
 
 
 def _judge_folds(answer: Any) -> str | None:
-    if not callable(answer):
-        return NOT_CALLABLE
     cases = [
         (["eva", "eva", "bo", "bo", "bo", "ida", "eva", "jo", "ida", "max"], 2),
         (["p3", "p1", "p3", "p2", "p2", "p4", "p1", "p5", "p6", "p6", "p7"], 3),
@@ -73,14 +70,15 @@ def _judge_folds(answer: Any) -> str | None:
 def _complaint(given: Any, groups: Sequence[str], k: int) -> str | None:
     """Say what is wrong with the folds of samples, if anything."""
     if given is None:
-        return "your function returns None; does it end in `return ...`?"
+        return NOTHING_RETURNED
     if isinstance(given, dict):
         return "that is a fold for each group; return one for each sample."
-    if not isinstance(given, Sequence | np.ndarray):
-        return f"that is a {type(given).__name__}; return a list or an array."
-    if np.ndim(given) != 1 or len(given) != len(groups):
+    try:
+        fold_of = [int(fold) for fold in given]
+    except (TypeError, ValueError, OverflowError):
+        fold_of = []
+    if len(fold_of) != len(groups):
         return f"expected {len(groups)} numbers for {len(groups)} samples: the fold of each."
-    fold_of = [int(fold) for fold in given]
     if sorted(set(fold_of)) == list(range(1, k + 1)):
         return "folds are numbered from 0 to k - 1."
     pairs = list(zip(groups, fold_of, strict=True))
@@ -91,10 +89,10 @@ def _complaint(given: Any, groups: Sequence[str], k: int) -> str | None:
     rules = [
         (
             torn and torn <= again and whole_runs,
-            "a group that comes back later is in another fold; look it up, do not start anew.",
+            "a group that comes back later gets another fold; look up the one it has.",
         ),
-        (torn, "a group is in two folds: its samples train and test."),
-        (len(set(fold_of)) == 1, "all samples are in one fold: nothing is left to train on."),
+        (torn, "a group is in two folds, so its samples train *and* test."),
+        (len(set(fold_of)) == 1, "all samples are in one fold, so nothing is left to train on."),
         (len(set(fold_of)) > k, f"with k = {k} there must be {k} folds; several groups share one."),
         (set(fold_of) < set(range(k)), "a fold may stay empty: number the groups first."),
         (set(fold_of) != set(range(k)), f"with k = {k} expected folds 0 to {k - 1}, none empty."),
@@ -140,8 +138,6 @@ _MISTAKEN_CAUSES = {
 
 
 def _judge_causes(answer: Any) -> str | None:
-    if not isinstance(answer, str | list | tuple) or not all(isinstance(a, str) for a in answer):
-        return "expected a string of four letters such as 'abcd'."
     given = "".join("".join(answer).lower().replace(",", " ").split())
     if given == _CAUSES:
         return None
@@ -155,7 +151,10 @@ def _judge_causes(answer: Any) -> str | None:
 
 
 check_causes = Judged(
-    right=_CAUSES, judge=_judge_causes, mistakes=[*_MISTAKEN_CAUSES, "abcd", "bb"]
+    right=_CAUSES,
+    judge=_judge_causes,
+    expected="a string of four letters, such as 'abcd'",
+    mistakes=[*_MISTAKEN_CAUSES, "abcd", "bb"],
 )
 
 _WORDS = ["Lisbon", "fish", "42", "1,200", "McDonald", "e-mail", "USA", "'s", "3rd", "...", "Zoë"]
@@ -174,7 +173,7 @@ def _shape(word: str) -> str:
 
 
 _MISSHAPEN: list[tuple[Callable[[str], str], str]] = [
-    (_signs, "the characters are right; where the same one repeats, keep one."),
+    (_signs, "the characters are right; where one repeats, keep it once."),
     (
         lambda word: "".join(dict.fromkeys(_signs(word))),
         "only neighbours that are equal become one: McDonald is XxXx.",
@@ -193,13 +192,12 @@ _MISSHAPEN: list[tuple[Callable[[str], str], str]] = [
 
 
 def _judge_shape(answer: Any) -> str | None:
-    if not callable(answer):
-        return NOT_CALLABLE
     given = [answer(word) for word in _WORDS]
     if any(value is None for value in given):
         return NOTHING_RETURNED
     if not all(isinstance(value, str) for value in given):
-        if [list(value) for value in given] == [list(_shape(word)) for word in _WORDS]:
+        lists = all(isinstance(value, list) for value in given)
+        if lists and given == [list(_shape(word)) for word in _WORDS]:
             return "the characters are right; join them to one string."
         return "expected a string for each word."
     for mistaken, hint in _MISSHAPEN:
