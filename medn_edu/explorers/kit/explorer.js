@@ -326,7 +326,7 @@ function render({ model, el }) {
   };
 
   const playerRow = () => {
-    const row = element("div", { class: "medn-row medn-player" });
+    const row = element("div", { class: "medn-player" });
     if (time) {
       playButton = button("▶ Play", "Play", play);
       row.append(
@@ -344,12 +344,17 @@ function render({ model, el }) {
   };
 
   const makers = { slider: range, time: range, choice, check };
+  const rows = element("div", { class: "medn-rows" });
   for (const spec of specs) {
     const label = element("label", {}, spec.label);
-    panel.append(element("div", { class: `medn-row medn-${spec.kind}` }, ...makers[spec.kind](spec, label)));
+    const row = element("div", { class: `medn-row medn-${spec.kind}` }, ...makers[spec.kind](spec, label));
+    // check boxes that follow each other share a line
+    const line = rows.lastChild?.classList.contains("medn-checks") ? rows.lastChild : element("div", { class: "medn-checks" });
+    if (spec.kind === "check") line.append(row);
+    rows.append(spec.kind === "check" ? line : row);
     inputs[spec.name](positions[spec.name]);
   }
-  panel.append(playerRow());
+  panel.append(rows, playerRow());
 
   // A picture that nearly fits is left alone until the reader turns to it.
   const measured = () => {
