@@ -1,6 +1,6 @@
 """Panels of studies: errors, one bar per model or against training samples; means against a constant."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatt
 
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import INK, MUTED, series_style, styled
-from medn_edu.studies.kit.summary import Curve
+from medn_edu.studies.kit.summary import Curve, Mean
 
 
 def draw_errors(
@@ -112,6 +112,23 @@ def draw_error_bars(
             ax.grid(axis="x")
             ax.set_axisbelow(True)
         ax.spines["left"].set_color(MUTED)
+
+
+def draw_means(
+    ax: Axes,
+    found: Mapping[str, Mean],
+    style: Callable[[str], dict[str, Any]] = series_style,
+    **changes: Any,
+) -> None:
+    """Draw means with their intervals, a line of the panel for each name."""
+    with styled():
+        for place, (name, one) in enumerate(found.items()):
+            look = {"markersize": 6, **style(name), "linestyle": "", **changes}
+            ax.errorbar(one.value, place, xerr=one.half or 0.0, elinewidth=1.5, capsize=2, **look)
+        ax.set_yticks(range(len(found)), list(found))
+        ax.set_ylim(len(found) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="x")
 
 
 def draw_against_constant(
