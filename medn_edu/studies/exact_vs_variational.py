@@ -33,6 +33,7 @@ from medn_edu.studies.kit.fair import (
     shapes_text,
     split_and_validate,
 )
+from medn_edu.studies.kit.figures import name_row
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
@@ -208,11 +209,7 @@ def _draw(rows: Rows, path: Path) -> None:
                 if is_error:
                     ax.axhline(0, color=MUTED, linewidth=0.8)
             axes[place, 0].set_ylabel(_ROWS[name])
-            title = f"({'abcd'[place]}) {_TITLES[data]}"
-            axes[place, 0].annotate(
-                title, (0, 1), (0, 8 + 18 * (not place)), textcoords="offset points",
-                xycoords="axes fraction", weight="bold", fontsize=11,
-            )  # fmt: skip
+            name_row(axes[place, 0], f"({'abcd'[place]}) {_TITLES[data]}", above_titles=not place)
         for ax, C in zip(axes[0], prices, strict=True):
             ax.set_title(f"C = {C:g}{_NEAR.get(C, '')}", weight="normal", loc="center")
         for ax, form in ((axes[0, 0], _percent), (axes[1, 0], _signed)):

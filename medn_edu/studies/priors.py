@@ -270,10 +270,8 @@ def _draw_sparsity(rows: Sequence[Row], file: File) -> None:
         axes = figure.subplots(2, len(shown), sharey=True, squeeze=False)
         for line, (label, of) in zip(axes, quantities.items(), strict=True):
             for ax, data in zip(line, shown, strict=True):
-                known = [name for name in _ORDER if (data, name) in fits]
-                draw_means(
-                    ax, {name: mean_of(values(fits[data, name], of)) for name in known}, _style
-                )
+                found = {s: mean_of(values(fits.get((data, s), ()), of)) for s in _ORDER}
+                draw_means(ax, found, _style)
                 ax.set_xlabel(label)
                 if ax is not line[0] and not (
                     data == _OCR and of == "n_support"

@@ -114,6 +114,15 @@ def draw_error_bars(
         ax.spines["left"].set_color(MUTED)
 
 
+def name_row(ax: Axes, title: str, *, above_titles: bool = False) -> None:
+    """Write the title of a row of panels above its first one, and above the columns' own titles."""
+    place = {"xycoords": "axes fraction", "textcoords": "offset points", "weight": "bold"}
+    with styled():
+        text = ax.annotate(title, (0, 1), (0, 26 if above_titles else 8), fontsize=11, **place)
+        ax.set_title("\n" if above_titles else " ")  # room, to the left of the columns' titles
+    text.set_in_layout(False)  # it may be longer than the panel is wide
+
+
 def draw_means(
     ax: Axes,
     found: Mapping[str, Mean],
@@ -126,7 +135,7 @@ def draw_means(
             look = {"markersize": 6, **style(name), "linestyle": "", **changes}
             ax.errorbar(one.value, place, xerr=one.half or 0.0, elinewidth=1.5, capsize=2, **look)
         ax.set_yticks(range(len(found)), list(found))
-        ax.set_ylim(len(found) - 0.5, -0.5)
+        ax.set_ylim(max(len(found), 1) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x")
 
