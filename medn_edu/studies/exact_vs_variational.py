@@ -318,7 +318,7 @@ def _draw_weights(rows: Rows, path: Path) -> None:
         left.set(xlabel="weight of the exact solution", ylabel="weight by Algorithm 1")
         left.set_title("Weights trained in both ways")
         right.set(xlabel="natural parameter η of the weight", ylabel="weight")
-        right.set_title("Shrinkage: weight against natural parameter")
+        right.set_title("Shrinkage")
         for ax in axes:
             ax.legend(loc="upper left")
         letter_panels(axes)

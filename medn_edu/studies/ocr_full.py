@@ -79,7 +79,7 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         axes = figure.subplots(1, 3, sharex=True, sharey=True, width_ratios=[1, 1, 1.25])
         for ax, data in zip((*axes, axes[2]), known, strict=True):
             found = {name: _in_percent(known[data].get(name, ())) for name in names}
-            draw_means(ax, found, **({"fillstyle": "none"} if data == "ocr-unseen" else {}))
+            draw_means(ax, found, fillstyle="none" if data == "ocr-unseen" else "full")
             for place, one in enumerate(found.values()) if data in _WHOLE else ():
                 if one.n:
                     ax.text(one.value + 2, place, f"{one.value:.1f}", va="center", fontsize=9)

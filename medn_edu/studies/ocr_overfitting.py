@@ -195,7 +195,7 @@ _SHOWN = (0.29, 0.66)  # errors; of the first passes they are higher
 def draw_overfitting(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw MEDN Fig. 8: errors along training."""
     points = curves(rows)
-    figure = new_figure(9.6, 7.2)
+    figure = new_figure(9.6, 6.4)
     with styled():
         axes = figure.subplots(len(_WAYS), len(_AXES), sharex="col", sharey=True)
         for line, (suffix, way) in zip(axes, _WAYS.items(), strict=True):

@@ -230,7 +230,7 @@ def _draw(rows: Sequence[Row], file: File) -> None:
     """Draw differences to the normal prior: with all constants chosen, and at each ``C``."""
     fits = _fits(rows)
     shown = [data for data in TITLES if (data, _NORMAL) in fits]
-    figure = new_figure(9.6, 0.9 + 2.6 * len(shown))
+    figure = new_figure(9.6, 0.9 + 2.2 * len(shown))
     with styled():
         axes = figure.subplots(len(shown), 2, sharex="col", squeeze=False)
         for (left, right), data in zip(axes, shown, strict=True):
@@ -243,7 +243,7 @@ def _draw(rows: Sequence[Row], file: File) -> None:
                 line(0, color=MUTED, linewidth=0.8)
                 ax.set_title(TITLES[data])
             right.set_xscale("log")
-            right.set_ylabel("above Gaussian's error (points)")
+            right.set_ylabel("above Gaussian's (points)")
             right.grid(axis="y")
         axes[0, 1].yaxis.set_major_formatter(_points)
         for ax, label, form in (
@@ -270,13 +270,13 @@ def _draw_sparsity(rows: Sequence[Row], file: File) -> None:
         axes = figure.subplots(2, len(shown), sharey=True, squeeze=False)
         for line, (label, of) in zip(axes, quantities.items(), strict=True):
             for ax, data in zip(line, shown, strict=True):
-                found = {s: mean_of(values(fits.get((data, s), ()), of)) for s in _ORDER}
-                draw_means(ax, found, _style)
-                ax.set_xlabel(label)
                 if ax is not line[0] and not (
                     data == _OCR and of == "n_support"
                 ):  # words have more
                     ax.sharex(line[0])
+                found = {s: mean_of(values(fits.get((data, s), ()), of)) for s in _ORDER}
+                draw_means(ax, found, _style)
+                ax.set_xlabel(label)
             for ax in line:
                 ax.set_xlim(left=0)
         for ax, data in zip(axes[0], shown, strict=True):
