@@ -40,6 +40,7 @@ from medn_edu.studies.kit.splits import FOLDS, ocr_split, word_errors
 from medn_edu.studies.kit.summary import (
     Mean,
     crossed,
+    differences,
     groups,
     largest,
     mean,
@@ -150,8 +151,9 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw errors against passes with the papers' constants, and MEDN Fig. 7 with chosen ones."""
     fair, printed = known_rows(rows, NAMES), groups(known_rows(rows, tuple(PRINTED)), "n_train")
     of_size = groups(fair, "n_train")
-    less = _less_than_m3n(fair)
-    compared = [name for name in NAMES if name not in (_REFERENCE, "CRF")]  # CRF is far above
+    known = {row["model"] for row in fair}
+    names = [name for name in NAMES if name in known]
+    compared = [name for name in names if name not in (_REFERENCE, "CRF")]  # CRF is far above
     sizes = sorted({*printed, *of_size})
     figure = new_figure(9.6, 9.4)
     with styled():
@@ -160,8 +162,8 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         for (upper, middle, lower), n_words in zip(axes.T, sizes, strict=True):
             _draw_passes(upper, printed.get(n_words, ()), of_size.get(n_words, ()))
             by_model = groups(of_size.get(n_words, ()), "model")
-            draw_means(middle, {name: _in_percent(by_model.get(name, ())) for name in NAMES})
-            draw_means(lower, {name: less.get((name, n_words), mean_of([])) for name in compared})
+            draw_means(middle, {name: _in_percent(by_model.get(name, ())) for name in names})
+            draw_means(lower, {name: _less(by_model, name) for name in compared})
             lower.axvline(0, color=INK, linewidth=1, zorder=0.5)
             upper.set_xlabel("sub-gradient passes")
             middle.set_xlabel("test error (%)")
@@ -187,12 +189,10 @@ def _in_percent(rows: Sequence[dict[str, Any]]) -> Mean:
     return mean_of(100 * scores(rows))
 
 
-def _less_than_m3n(fair: Sequence[dict[str, Any]]) -> dict[tuple[str, int], Mean]:
-    """Return differences to M3N with half their intervals."""
-    return {
-        key: Mean(less.value, None, len(FOLDS), (less.high - less.low) / 2)
-        for key, less in differences_to_m3n(fair).items()
-    }
+def _less(by_model: dict[str, list[Any]], name: str) -> Mean:
+    """Return the difference to M3N in points, with its interval likewise."""
+    mine, reference = by_model.get(name, ()), by_model.get(_REFERENCE, ())
+    return mean_of(100 * differences(mine, reference))
 
 
 def differences_to_m3n(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], Any]:

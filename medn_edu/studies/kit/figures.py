@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator
 
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import INK, MUTED, series_style, styled
@@ -82,35 +82,23 @@ def draw_error_bars(
     names: Sequence[str],
     errors: Sequence[float],
     deviations: Sequence[float] | None = None,
-    *,
-    widest: float | None = None,
 ) -> None:
-    """Draw one bar per model, its value written at its end.
-
-    Bars of two panels can be compared only on the same axis: give ``widest`` to both, which then have
-    ticks as well.  A panel by itself has none, as its values are written out.
-    """
+    """Draw one bar per model, its value written at its end, so that no ticks are needed."""
     with styled():
         y = np.arange(len(names))
         colours = [series_style(name)["color"] for name in names]
         ax.barh(y, errors, height=0.62, color=colours, xerr=deviations, ecolor=INK)
         reach = np.asarray(errors, dtype=float)
         reach = reach + (0 if deviations is None else np.asarray(deviations, dtype=float))
-        longest = max(float(reach.max(initial=0.0)) if widest is None else widest, 1e-3)
+        longest = max(float(reach.max(initial=0.0)), 1e-3)
         for bar, end, error in zip(y, reach, errors, strict=True):
             ax.text(end + 0.02 * longest, bar, f"{100 * error:.1f} %", va="center", color=INK)
         ax.set_yticks(y, names)
         ax.invert_yaxis()
         ax.set_xlim(0, 1.22 * longest)
         ax.tick_params(axis="y", length=0)
-        if widest is None:
-            ax.set_xticks([])
-            ax.spines["bottom"].set_visible(False)
-        else:
-            ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
-            ax.grid(axis="x")
-            ax.set_axisbelow(True)
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
         ax.spines["left"].set_color(MUTED)
 
 
