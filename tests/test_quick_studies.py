@@ -143,9 +143,9 @@ def test_every_solver_is_watched(quick_studies, tmp_path):
         for column in ("n_passes", "cpu_seconds"):
             np.testing.assert_allclose(values(told[name], column), values(rows, column), rtol=1e-6)
     STUDIES["solvers"].draw(whole, tmp_path / "figure.svg")
-    legend = (tmp_path / "figure.svg").read_text(encoding="utf-8").partition('id="legend_1"')[2]
-    entries = re.findall(r"<!-- (.*?) -->", legend)  # text is drawn as shapes, noted beside them
-    assert sorted(entries) == sorted(map(solver_title, M3N_SOLVERS))
+    drawing = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    texts = set(re.findall(r"<!-- (.*?) -->", drawing))  # drawn as shapes, noted beside them
+    assert texts >= set(map(solver_title, M3N_SOLVERS)), "each has a panel of errors"
     last = {row["solver"]: row for row in summaries(whole)}
     assert all(line["relative_gap"] < 1 for line in last.values()), "the panel of gaps ends at 1.5"
     assert last["block_frank_wolfe"]["passes_to_0.01"] <= 20

@@ -169,8 +169,8 @@ def test_a_report_where_all_fits_have_failed_and_one_of_kept_weights():
     row = planted("ocr-100", 0, 1.0, 36.0, **dict.fromkeys(names, words))
     report = VARIATIONAL_STUDY.report([planted("ocr-100", 0, 1.0, 1.0), row], "paper")
     text = report.captions["weights"]
-    assert "All 9 posterior means of a single fit" in text
-    assert "C = 1, λ = 36" in text
+    assert "one marker for each of 9 weights" in text
+    assert "C = 1 and λ = 36" in text
     assert "0 of the squares" in text, "the planted weights are the same everywhere"
 
 

@@ -240,7 +240,7 @@ def test_what_the_report_on_all_words_says():
         report.caption,
         "| M3N | 0.200 | C=0.03* | 0.100 | C=0.1 |",
         "| CRF | 0.300 | | – | – |",
-        "Mean over 3 parts",
+        "Means over 3 parts",
     )
     constants = {line["data"]: line["chosen"] for line in report.rows if line["model"] == "M3N"}
     assert (constants["ocr-seen"], constants["ocr-unseen"]) == ("C=0.1", "C=0.1, C=1")
@@ -257,9 +257,11 @@ def drawn(study, monkeypatch):
 
 
 def test_errors_against_passes_and_differences_to_m3n(monkeypatch):
-    (first, second, third, fourth, _, right), rows = drawn(OCR_STUDY, monkeypatch)
-    assert len({ax.get_ylim() for ax in (first, second, third, fourth)}) == 1
-    assert right.get_ylabel() == "points more than M3N"
+    axes, rows = drawn(OCR_STUDY, monkeypatch)
+    first, right = axes[0], axes[8]
+    for line in (axes[:4], axes[4:8], axes[8:]):
+        assert len({(ax.get_xlim(), ax.get_ylim()) for ax in line}) == 1, "columns are compared"
+    assert right.get_xlabel() == "above M3N (points)"
     errors = {(r["model"], r["fold"]): 100 * r["error"] for r in rows if r["data"] == "ocr-100"}
 
     def mean_of(model):
@@ -268,8 +270,11 @@ def test_errors_against_passes_and_differences_to_m3n(monkeypatch):
     curve = {line.get_label(): line.get_ydata() for line in first.lines}
     passes = [mean_of(f"LapMEDN {n} passes, mean slack") for n in (5, 20, 60, 200)]
     np.testing.assert_allclose(curve["LapMEDN, mean slack"], passes)
-    np.testing.assert_allclose(curve["M3N, C chosen: see (b)"], mean_of("M3N"))
-    bars = {bar.get_label(): bar.lines[0].get_ydata()[0] for bar in right.containers}
+    np.testing.assert_allclose(curve["M3N of (b)"], mean_of("M3N"))
+    names = [text.get_text() for text in right.get_yticklabels()]
+    bars = {
+        name: bar.lines[0].get_xdata()[0] for name, bar in zip(names, right.containers, strict=True)
+    }
     assert set(bars) == set(NAMES) - {"CRF", "M3N"}
     assert bars["LapMEDN"] == pytest.approx(mean_of("LapMEDN") - mean_of("M3N"))
     early, optimum = (series_style(f"M3N {name}") for name in ("20 passes", "at its optimum"))
@@ -277,11 +282,13 @@ def test_errors_against_passes_and_differences_to_m3n(monkeypatch):
     assert optimum["markerfacecolor"] == "white"
 
 
-def test_all_bars_have_the_same_axis(monkeypatch):
-    axes, _ = drawn(OCR_FULL_STUDY, monkeypatch)
+def test_all_panels_have_the_same_axis_and_whole_folds_their_numbers(monkeypatch):
+    axes, rows = drawn(OCR_FULL_STUDY, monkeypatch)
+    errors = {r["model"]: f"{100 * r['error']:.1f}" for r in rows if r["data"] == "ocr-rest"}
+    shown = [text.get_text() for text in axes[1].texts]
+    assert shown == [errors[name] for name in ("per letter", *NAMES)]
     assert len({ax.get_xlim() for ax in axes}) == 1
     assert all(len(ax.get_xticks()) > 2 for ax in axes)
-    assert len({tuple(text.get_text() for text in ax.get_yticklabels()) for ax in axes}) == 1
 
 
 def test_a_run_whose_other_fits_have_all_failed_is_drawn(tmp_path):

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.panels import draw_cross
+from medn_edu.explorers.kit.panels import draw_cross, letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.shrinkage import shrinkage_curve
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
@@ -33,11 +33,13 @@ from medn_edu.studies.kit.fair import (
     shapes_text,
     split_and_validate,
 )
+from medn_edu.studies.kit.figures import name_row
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
 from medn_edu.studies.kit.splits import correlated_split, ocr_split, word_errors
 from medn_edu.studies.kit.summary import (
+    MISSING,
     Column,
     Curve,
     constant,
@@ -61,7 +63,7 @@ from medn_edu.studies.kit.trained import Trained, label_error
 _CHAINS, _OCR = "correlated", "ocr-100"  # kinds of data
 _TITLES = {_CHAINS: "chains", _OCR: "OCR100"}
 _RANGES = {_CHAINS: synthetic_correlated.RANGES, _OCR: priors.RANGES[_OCR]}
-_STRENGTHS = ("strong", "2nd", "3rd", "weak")  # one ``lam`` each, for every ``C``
+_STRENGTHS = ("strong", "rather strong", "rather weak", "weak")  # one ``lam`` each, for every ``C``
 _N_SETS, _N_WORD_SETS = 5, 3  # random CRFs and folds of words at paper scale
 _SETS = tuple(f"correlated-10-{number}" for number in range(_N_SETS))
 _BOTH = "both"  # the same constants for both
@@ -178,7 +180,11 @@ _MARKS: tuple[dict[str, Any], ...] = (
     {"color": palette.ORANGE, "marker": "^", "markersize": 4.5, "linestyle": "", "alpha": 0.8},
     {"color": INK, "marker": "o", "markersize": 3, "linestyle": ""},
 )
-_ROWS = {"distance": "distance of the weights", "error_difference": "error, difference (points)"}
+_ROWS = {
+    "distance": "distance from the\nexact weights",
+    "error_difference": "error above the exact\nsolution's (points)",
+}
+_NEAR = {PRICES[0]: " (near M3N)", PRICES[-1]: " (near L1-M3N)"}
 
 
 def _draw(rows: Rows, path: Path) -> None:
@@ -186,11 +192,9 @@ def _draw(rows: Rows, path: Path) -> None:
     found = _groups_of(rows)
     kinds = [data for data in _TITLES if any(key[0] == data for key in found)] or [_OCR]
     prices = sorted({C for _, C, _ in found}) or [1.0]
-    figure = new_figure(max(2.6 * len(prices) + 0.6, 6.5), 4.6 * len(kinds) + 0.8)
+    figure = new_figure(9.6, 4.3 * len(kinds) + 0.8)
     with styled():
-        axes = figure.subplots(
-            2 * len(kinds), len(prices), sharex=True, sharey="row", squeeze=False
-        )
+        axes = figure.subplots(2 * len(kinds), len(prices), sharex=True, squeeze=False)
         for place, (data, name) in enumerate(itertools.product(kinds, _ROWS)):
             for ax, C in zip(axes[place], prices, strict=True):
                 curves = [
@@ -199,26 +203,30 @@ def _draw(rows: Rows, path: Path) -> None:
                     if (data, C, lam) in found
                 ]
                 is_error = name == "error_difference"
+                if ax is not axes[place % 2, 0]:
+                    ax.sharey(axes[place % 2, 0])  # the same for all data
                 draw_iterations(ax, curves, logarithmic=not is_error)
-                ax.yaxis.set_major_formatter(_signed if is_error else _percent)
-                ax.yaxis.set_minor_formatter(NullFormatter())
                 if is_error:
                     ax.axhline(0, color=MUTED, linewidth=0.8)
-                else:
-                    ax.set_title(f"{_TITLES[data]}, C = {C:g}")
             axes[place, 0].set_ylabel(_ROWS[name])
-        for ax in axes[-1]:
-            ax.set_xlabel("iterations")
+            name_row(axes[place, 0], f"({'abcd'[place]}) {_TITLES[data]}", above_titles=not place)
+        for ax, C in zip(axes[0], prices, strict=True):
+            ax.set_title(f"C = {C:g}{_NEAR.get(C, '')}", weight="normal", loc="center")
+        for ax, form in ((axes[0, 0], _percent), (axes[1, 0], _signed)):
+            ax.yaxis.set_major_formatter(form)
+            ax.yaxis.set_minor_formatter(NullFormatter())
+        for ax in axes.flat:
+            ax.label_outer()
+        figure.supxlabel("iterations of Algorithm 1", fontsize=10)
         handles = {
             label: handle
             for ax in axes.flat
             for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
         }
         figure.legend(
-            handles.values(), handles.keys(), title="strength: λ from large to small",
+            handles.values(), handles.keys(), title="regularisation, from the largest λ to the smallest",
             loc="outside upper center", ncols=len(_STRENGTHS),
         )  # fmt: skip
-        figure.supxlabel(_note(found), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
@@ -278,20 +286,21 @@ def _signed(value: float, _: Any = None) -> str:
     return f"{100 * value:+.3g}" if value else "0"
 
 
-def _note(found: Groups) -> str:
+def _spread(found: Groups) -> str:
+    """Say what points and bars of the figure are."""
     parts = []
     for data, title in _TITLES.items():
         if n := most(fits for key, fits in found.items() if key[0] == data):
-            parts.append(f"{title}: {over(n, 'sets', 'one set')}; ")
-    return _TEXTS("note", sets="".join(parts))
+            parts.append(f"{title}, {over(n, 'sets', 'one set')}")
+    return "; ".join(parts)
 
 
 def _draw_weights(rows: Rows, path: Path) -> None:
     """Draw one fit's weights: against the exact ones, and against their natural parameters."""
     shown = [row for row in rows if row.get("exact_weights")]
-    figure = new_figure(10, 4.8)
+    figure = new_figure(9.6, 4.6)
     with styled():
-        left, right = figure.subplots(1, 2)
+        left, right = axes = figure.subplots(1, 2)
         for row in shown[:1]:
             lam = dict(read_constants(row["parameters"]))["lam"]
             exact = numbers(row["exact_weights"])
@@ -304,16 +313,15 @@ def _draw_weights(rows: Rows, path: Path) -> None:
                 weights = numbers(row[f"weights_{number}"])
                 name = "1 iteration (M3N)" if number == 1 else f"{number} iterations"
                 left.plot(exact, weights, label=name, **style)
-                right.plot(numbers(row[f"etas_{number}"]), weights, label=name, **style)
+                right.plot(numbers(row[f"etas_{number}"]), weights, **style)
             right.set_ylim(-reach, reach)
-            right.set_title(f"Shrinkage, λ = {lam:g}")
-        left.set(xlabel="exact posterior mean", ylabel="variational posterior mean")
-        left.set_title("The same weights, trained in both ways")
-        right.set(xlabel="η, natural parameter of a weight", ylabel="posterior mean")
-        for ax in (left, right):
+        left.set(xlabel="weight of the exact solution", ylabel="weight by Algorithm 1")
+        left.set_title("Weights trained in both ways")
+        right.set(xlabel="natural parameter η of the weight", ylabel="weight")
+        right.set_title("Shrinkage")
+        for ax in axes:
             ax.legend(loc="upper left")
-        note = _TEXTS("weights-note", n=len(exact) if shown else 0)
-        figure.supxlabel(note, fontsize=9, color=MUTED)
+        letter_panels(axes)
     save_figure(figure, path)
 
 
@@ -350,7 +358,10 @@ def _report(rows: Rows, scale: str) -> Report:
     grids = [
         f"{_TITLES[data]}, {grids_text(fair_grids(_RANGES[data], [_EXACT]))}" for data in _TITLES
     ]
-    texts = [_TEXTS("about", sets=_TEXTS(f"sets-{scale}", **sets), grids="; ".join(grids))]
+    texts = [
+        _TEXTS("figure", spread=_spread(found) or MISSING),
+        _TEXTS("about", sets=_TEXTS(f"sets-{scale}", **sets), grids="; ".join(grids)),
+    ]
     if found:
         texts += [_limits(found), _excesses(found), _errors(found)]
         gap = max(row["relative_gap"] for fits in found.values() for row in fits)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.estimators import L1M3N
-from medn_edu.explorers import MUTED, new_figure, save_figure, series_style, styled
+from medn_edu.explorers import INK, MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
 from medn_edu.studies.kit.fair import (
@@ -31,21 +31,22 @@ from medn_edu.studies.kit.fair import (
     six_lam_crfs,
     split_and_validate,
 )
-from medn_edu.studies.kit.figures import draw_grouped_errors
+from medn_edu.studies.kit.figures import draw_means, name_row
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import CHOICE, TRIED
 from medn_edu.studies.kit.selection import Path as Constants
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import FOLDS, ocr_split, word_errors
 from medn_edu.studies.kit.summary import (
-    Curve,
+    Mean,
     crossed,
-    curves,
+    differences,
     groups,
     largest,
     mean,
     mean_of,
     plus_minus,
+    scores,
     values,
 )
 from medn_edu.studies.kit.texts import Texts, bullets, paragraphs
@@ -55,9 +56,6 @@ from medn_edu.studies.stopped import MEAN, PASSES, printed_models, steps, stoppe
 _TEXTS = Texts("ocr.md")
 MEMORY = _TEXTS("memory")
 """What readers should know of these data."""
-
-MEMORY_NOTE = _TEXTS("memory-note")
-"""The same below a figure."""
 
 
 _BETAS = {100: 4.0, 150: 4.0, 200: 2.0, 250: 2.0}  # the papers', for each number of words
@@ -151,35 +149,50 @@ def known_rows(rows: Iterable[dict[str, Any]], models: Sequence[str]) -> list[di
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw errors against passes with the papers' constants, and MEDN Fig. 7 with chosen ones."""
-    figure = new_figure(12.5, 9.5)
     fair, printed = known_rows(rows, NAMES), groups(known_rows(rows, tuple(PRINTED)), "n_train")
+    of_size = groups(fair, "n_train")
+    known = {row["model"] for row in fair}
+    names = [name for name in NAMES if name in known]
+    compared = [name for name in names if name not in (_REFERENCE, "CRF")]  # CRF is far above
+    sizes = sorted({*printed, *of_size})
+    figure = new_figure(9.6, 9.4)
     with styled():
-        upper, lower = figure.subfigures(2, 1, height_ratios=[1, 1.25])
-        panels = upper.subplots(1, max(len(printed), 1), sharey=True, squeeze=False)[0]
-        for ax, (n_words, group) in zip(panels, sorted(printed.items()), strict=False):
-            _draw_passes(ax, group, [row for row in fair if row["n_train"] == n_words])
-            ax.set_title(f"(a) {n_words} words")
-            ax.label_outer()
-        panels[0].set_ylabel("test error (% of labels)")
-        upper.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-        left, right = lower.subplots(1, 2)
-        draw_grouped_errors(left, above := curves(fair))
-        draw_grouped_errors(right, _curves_less(fair), reference=_REFERENCE)
-        left.set_title("(b) constants chosen by each model")
-        lower.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=5)
-        fits = fits_text(max((int(curve.n.max()) for curve in above), default=0))
-        figure.supxlabel(f"{_TEXTS('note', fits=fits)}\n{MEMORY_NOTE}", fontsize=9, color=MUTED)
+        share: dict[str, Any] = {"sharex": "row", "sharey": "row", "squeeze": False}
+        axes = figure.subplots(3, len(sizes), height_ratios=[1, 1, 0.9], **share)
+        for (upper, middle, lower), n_words in zip(axes.T, sizes, strict=True):
+            _draw_passes(upper, printed.get(n_words, ()), of_size.get(n_words, ()))
+            by_model = groups(of_size.get(n_words, ()), "model")
+            draw_means(middle, {name: _in_percent(by_model.get(name, ())) for name in names})
+            draw_means(lower, {name: _less(by_model, name) for name in compared})
+            lower.axvline(0, color=INK, linewidth=1, zorder=0.5)
+            upper.set_xlabel("sub-gradient passes")
+            middle.set_xlabel("test error (%)")
+            lower.set_xlabel(f"above {_REFERENCE} (points)")
+            upper.set_title(f"{n_words} training words", weight="normal", loc="center", fontsize=10)
+        axes[0, 0].set_ylabel("test error (% of labels)")
+        for letter, title, ax in zip("abc", _ROWS, axes[:, 0], strict=True):
+            name_row(ax, f"({letter}) {title}", above_titles=letter == "a")
+        handles = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper center", ncols=4)
     save_figure(figure, path)
 
 
-def _curves_less(fair: Sequence[dict[str, Any]]) -> list[Curve]:
-    """Return differences to M3N with half their intervals, but for the CRF, which is far above."""
-    found: dict[str, list[Any]] = {}
-    for (model, n_words), less in differences_to_m3n(fair).items():
-        if model != "CRF":
-            half = (less.high - less.low) / 2
-            found.setdefault(model, []).append([n_words, less.value / 100, half / 100, len(FOLDS)])
-    return [Curve(model, *np.transpose(points)) for model, points in found.items()]
+_ROWS = (
+    "The papers' constants",
+    "Every model chooses its constants",
+    f"The same, minus {_REFERENCE} on the same fold",
+)
+
+
+def _in_percent(rows: Sequence[dict[str, Any]]) -> Mean:
+    """Return a mean error in per cent, with its interval by the bootstrap over folds and words."""
+    return mean_of(100 * scores(rows))
+
+
+def _less(by_model: dict[str, list[Any]], name: str) -> Mean:
+    """Return the difference to M3N in points, with its interval likewise."""
+    mine, reference = by_model.get(name, ()), by_model.get(_REFERENCE, ())
+    return mean_of(100 * differences(mine, reference))
 
 
 def differences_to_m3n(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], Any]:
@@ -219,16 +232,10 @@ def _draw_passes(
         style = {**series_style(_EM), "linestyle": "none", "markersize": size}
         ax.plot(len(PASSES), em, label=name, **style)
     chosen = mean_of(100 * values([row for row in fair if row["model"] == _REFERENCE], "error"))
-    ax.axhline(chosen.value, color=MUTED, linewidth=1, label=f"{_REFERENCE}, C chosen: see (b)")
-    ax.set_xticks(range(len(ends)), [*map(str, PASSES), "optimum"])
-    ax.set_xlabel("passes of sub-gradient descent")
+    ax.axhline(chosen.value, color=MUTED, linewidth=1, label=f"{_REFERENCE} of (b)")
+    ax.set_xticks(range(len(ends)), [*map(str, PASSES), "opt."])
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g} %")
     ax.grid(axis="y")
-
-
-def fits_text(n: int) -> str:
-    """Return what an axis says of the fits behind its points."""
-    return "1 fit" if n == 1 else f"mean ± deviation of {n} fits"
 
 
 # -- the report -----------------------------------------------------------------------------------
@@ -299,9 +306,9 @@ def _caption(rows: Sequence[dict[str, Any]], n_fits: int, scale: str) -> tuple[s
     betas = [f"{beta:g} for {' and '.join(some)} words" for beta, some in sizes.items()]
     fair = known_rows(rows, NAMES)
     return (
+        _TEXTS("caption", n_fits=n_fits),
         _TEXTS(
-            "caption",
-            n_fits=n_fits,
+            "chances",
             grids=grids_text(fair_grids(RANGES, NAMES)),
             choice=CHOICE[scale],
             choices=choices_text(fair),

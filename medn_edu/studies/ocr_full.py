@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from medn_edu.explorers import MUTED, new_figure, save_figure, series_style, styled
+from medn_edu.explorers import INK, new_figure, save_figure, styled
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.studies.kit.fair import (
     NAMES,
     choices_text,
@@ -19,20 +18,18 @@ from medn_edu.studies.kit.fair import (
     fair_models,
     grids_text,
 )
-from medn_edu.studies.kit.figures import draw_error_bars
+from medn_edu.studies.kit.figures import draw_means
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import CHOICE
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.splits import N_UNSEEN_PARTS, ocr_split
-from medn_edu.studies.kit.summary import MISSING, Table, groups, mean_of, pairs, values
+from medn_edu.studies.kit.summary import MISSING, Mean, Table, groups, mean_of, pairs, values
 from medn_edu.studies.kit.texts import Texts, bullets, paragraphs
 from medn_edu.studies.kit.trained import Trained
 from medn_edu.studies.ocr import (
     MEASURED,
     MEMORY,
-    MEMORY_NOTE,
     RANGES,
-    fits_text,
     known_rows,
     measure_words,
     summary_line,
@@ -43,7 +40,7 @@ _TEXTS = Texts("ocr_full.md")
 
 _MODELS = ("per letter", *NAMES)
 _RANGES = replace(RANGES, l1_m3n=(0.05, 0.6))  # more words ask for less
-_WHOLE = {"ocr-one": "Fold 0 trains, 1-9 test", "ocr-rest": "Folds 1-9 train, 0 tests"}
+_WHOLE = {"ocr-one": "626 words train", "ocr-rest": "6,251 words train"}
 _HELD_OUT = {"ocr-seen": "seen", "ocr-unseen": "not seen"}
 # How many of the words that train do so while constants are chosen.
 _N_WORDS = {"ocr-rest": 2000, "ocr-one": 420, "ocr-seen": 330, "ocr-unseen": 330}
@@ -74,40 +71,31 @@ def _of(rows: Iterable[dict[str, Any]], data: str) -> list[dict[str, Any]]:
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    figure = new_figure(13.5, 5.2)
-    lines = _unseen_lines(rows)
-    reach = [line[data] + line[f"{data}_deviation"] for line in lines for data in _HELD_OUT]
-    widest = max([row["error"] for data in _WHOLE for row in _of(rows, data)] + reach, default=0.0)
+    """Draw errors of whole folds, then on words that trained and on words that did not."""
+    known = {data: groups(_of(rows, data), "model") for data in (*_WHOLE, *_HELD_OUT)}
+    names = [name for name in _MODELS if any(name in found for found in known.values())]
+    figure = new_figure(9.6, 4.6)
     with styled():
-        *panels, right = figure.subplots(1, 3)
-        for ax, (data, title) in zip(panels, _WHOLE.items(), strict=True):
-            found = _of(rows, data)
-            models, errors = [row["model"] for row in found], [row["error"] for row in found]
-            draw_error_bars(ax, models, errors, widest=widest)
-            ax.set_xlabel(f"test error (% of labels), {fits_text(1)}")
+        axes = figure.subplots(1, 3, sharex=True, sharey=True, width_ratios=[1, 1, 1.25])
+        for ax, data in zip((*axes, axes[2]), known, strict=True):
+            found = {name: _in_percent(known[data].get(name, ())) for name in names}
+            draw_means(ax, found, fillstyle="none" if data == "ocr-unseen" else "full")
+            for place, one in enumerate(found.values()) if data in _WHOLE else ():
+                if one.n:
+                    ax.text(one.value + 2, place, f"{one.value:.1f}", va="center", fontsize=9)
+        for ax, title in zip(axes, (*_WHOLE.values(), "Words seen or never seen"), strict=True):
             ax.set_title(title)
-        _draw_unseen(right, lines, widest)
-        figure.supxlabel(MEMORY_NOTE, fontsize=9, color=MUTED)
+            ax.set_xlabel("test error (% of labels)")
+        for name, fill in (("words seen", "full"), ("never seen", "none")):
+            axes[2].plot([], [], "o", color=INK, fillstyle=fill, label=name)
+        axes[2].legend(loc="lower left", handlelength=1)
+        axes[2].set_xlim(left=0)
+        letter_panels(axes)
     save_figure(figure, path)
 
 
-def _draw_unseen(ax: Any, lines: Sequence[dict[str, Any]], widest: float) -> None:
-    """Draw each model's errors on words that trained, as far as those on words that did not."""
-    models = [line["model"] for line in lines]
-    draw_error_bars(
-        ax,
-        models,
-        [line["ocr-unseen"] for line in lines],
-        [line["ocr-unseen_deviation"] for line in lines],
-        widest=widest,
-    )
-    for bar in ax.patches:  # not seen: paler, but not transparent, as lines of the grid are below
-        bar.set_facecolor(1 - 0.45 * (1 - np.array(bar.get_facecolor())))
-    colours = [series_style(name)["color"] for name in models]
-    ax.barh(range(len(models)), [line["ocr-seen"] for line in lines], height=0.62, color=colours)
-    n_parts = max((line["fits"] for line in lines), default=0)
-    ax.set_xlabel(f"test error (% of labels), {fits_text(n_parts)}", loc="right")
-    ax.set_title("Words seen, never seen (paler)")
+def _in_percent(rows: Sequence[dict[str, Any]]) -> Mean:
+    return mean_of(100 * values(rows, "error"))
 
 
 def _unseen_lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -158,6 +146,9 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
             "caption",
             n_parts=N_UNSEEN_PARTS,
             n_fits=n_fits,
+        ),
+        _TEXTS(
+            "grids",
             grids=grids_text(fair_grids(_RANGES, _MODELS)),
             choices=choices_text(rows),
         ),

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
+from medn_edu.explorers.kit.panels import letter_panels
+from medn_edu.explorers.kit.style import new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation
 from medn_edu.samples import WeightShape, pack
 from medn_edu.studies.kit.models import MODELS, Model
@@ -52,10 +53,8 @@ class _Way:
 
 
 _WAYS = {
-    "": _Way("Plain L-BFGS (L1-CRF: OWL-QN)", "plain", PlainCRF),
-    _PRECONDITIONED: _Way(
-        "Preconditioned by a guess of the curvature", "preconditioned", TracedCRF
-    ),
+    "": _Way("Plain L-BFGS", "plain", PlainCRF),
+    _PRECONDITIONED: _Way("Preconditioned", "preconditioned", TracedCRF),
 }
 
 
@@ -186,25 +185,32 @@ def _kinds(
         yield name, lam, group
 
 
-_LABELS = {"change": "√(1 / relative change)", "loss": "√(1000 / negative log-likelihood)"}
+_LABELS = {
+    "change": "change of the log-likelihood in one pass (%)",
+    "loss": "negative log-likelihood of the training words (nats)",
+}
+_SHOWN = (0.29, 0.66)  # errors; of the first passes they are higher
 
 
 def draw_overfitting(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw MEDN Fig. 8: errors along training."""
     points = curves(rows)
-    figure = new_figure(10, 7.2)
+    figure = new_figure(9.6, 6.4)
     with styled():
         axes = figure.subplots(len(_WAYS), len(_AXES), sharex="col", sharey=True)
         for line, (suffix, way) in zip(axes, _WAYS.items(), strict=True):
             for ax, axis in zip(line, _AXES, strict=True):
                 _draw_panel(ax, [p for p in points if p["axis"] == axis], suffix)
+                ax.set_title(way.title)
                 ax.set_xlabel(_LABELS[axis])
                 ax.label_outer()
             line[0].set_ylabel("test error (% of labels)")
-            line[0].set_title(way.title)
+        for ax in axes[0]:
+            ax.invert_xaxis()  # training goes on to the right
+        axes[0, 0].set_ylim(*_SHOWN)
+        letter_panels(axes.flat)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=4, handlelength=4)
-        figure.supxlabel(_TEXTS("note", folds=_folds(points)), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
@@ -215,8 +221,8 @@ def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], suffix: str) -> None:
     for (model, lam), line in groups(mine, "model", "lam").items():
         most = max(p["fits"] for p in line)
         line = [p for p in line if p["fits"] == most]
-        unit = 1.0 if line[0]["axis"] == "change" else 1000.0
-        x = [np.sqrt(unit / p["value"]) for p in line]
+        unit = 100.0 if line[0]["axis"] == "change" else 1.0
+        x = [unit * p["value"] for p in line]
         y = np.array([p["error"] for p in line])
         spread = np.array([p["error_deviation"] or 0.0 for p in line])
         style: dict[str, Any] = {**series_style(names[model]), "linewidth": 1.6, "markersize": 4}
@@ -263,7 +269,10 @@ def report_overfitting(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     summary = table(_RISES, found)
     note = paragraphs(_TEXTS("columns"), width=96)
     caption = paragraphs(
-        _TEXTS("caption", folds=_folds(points)), _about_constants(points), _about_optimisers(found)
+        _TEXTS("caption", folds=_folds(points), highest=100 * _SHOWN[1]),
+        _TEXTS("along"),
+        _about_constants(points),
+        _about_optimisers(found),
     )
     return Report(
         _COLUMNS,

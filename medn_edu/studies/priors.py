@@ -9,8 +9,8 @@ from pathlib import Path as File
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.explorers.shrinkage import prior_gallery, prior_style
 from medn_edu.studies import synthetic_correlated, synthetic_iid
@@ -30,6 +30,7 @@ from medn_edu.studies.kit.fair import (
     shapes_text,
     split_and_validate,
 )
+from medn_edu.studies.kit.figures import draw_means
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.selection import CHOICE, Path, Selected
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
@@ -229,93 +230,63 @@ def _draw(rows: Sequence[Row], file: File) -> None:
     """Draw differences to the normal prior: with all constants chosen, and at each ``C``."""
     fits = _fits(rows)
     shown = [data for data in TITLES if (data, _NORMAL) in fits]
-    figure = new_figure(1.5 + 3.4 * len(shown), 7.6)
+    figure = new_figure(9.6, 0.9 + 2.2 * len(shown))
     with styled():
-        for column, data in zip(
-            figure.subplots(2, len(shown), squeeze=False).T, shown, strict=True
-        ):
+        axes = figure.subplots(len(shown), 2, sharex="col", squeeze=False)
+        for (left, right), data in zip(axes, shown, strict=True):
             others = [s for s in _ORDER if s != _NORMAL and (data, s) in fits]
-            draw_means(column[0], {name: _to_normal(fits, data, name) for name in others})
-            column[0].axvline(0, color=MUTED, linewidth=0.8)
-            column[0].xaxis.set_major_formatter(_points)
-            column[0].set_xlabel("test error minus Gaussian's (points)")
-            column[0].set_title(_title(fits, data))
-            _draw_prices(column[1], {name: _by_price(fits, data, name) for name in others})
-        _name_once(figure)
-        note = _TEXTS("note", bars=_TEXTS("bars") if _n_sets(fits) > 1 else "")
-        figure.supxlabel(note, fontsize=9, color=MUTED)
+            draw_means(left, {name: _to_normal(fits, data, name) for name in others}, _style)
+            right.sharey(axes[0, 1])
+            for name in others:
+                right.plot(_prices(name), _by_price(fits, data, name), label=name, **_style(name))
+            for ax, line in ((left, left.axvline), (right, right.axhline)):
+                line(0, color=MUTED, linewidth=0.8)
+                ax.set_title(TITLES[data])
+            right.set_xscale("log")
+            right.set_ylabel("above Gaussian's (points)")
+            right.grid(axis="y")
+        axes[0, 1].yaxis.set_major_formatter(_points)
+        for ax, label, form in (
+            (axes[-1, 0], "test error above Gaussian's (points)", _points),
+            (axes[-1, 1], "price C of a margin violation", lambda value, _: f"{value:g}"),
+        ):
+            ax.set_xlabel(label)
+            ax.xaxis.set_major_formatter(form)
+        letter_panels(axes.flat)
+        label_ends(*axes[:, 1])
     save_figure(figure, file)
-
-
-def _draw_prices(ax: Axes, found: Mapping[str, np.ndarray]) -> None:
-    """Draw how far from the normal prior's the errors are at each ``C``."""
-    with styled():
-        ax.set_xscale("log")
-        for name, less in found.items():
-            ax.plot(_prices(name), less, label=name, **_style(name))
-        ax.axhline(0, color=MUTED, linewidth=0.8)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.yaxis.set_major_formatter(_points)
-        ax.set_xlabel("C: small for normal, large for tails")
-        ax.set_ylabel("error while choosing minus Gaussian's")
-        ax.grid(axis="y")
 
 
 def _draw_sparsity(rows: Sequence[Row], file: File) -> None:
     """Draw support labellings and large weights at the chosen constants."""
     fits = _fits(rows)
     shown = [data for data in TITLES if (data, _NORMAL) in fits]
-    figure = new_figure(1.5 + 3.4 * len(shown), 6.6)
+    quantities: dict[str, By] = {
+        "support labellings per sample": "n_support",
+        "large weights (% of all)": lambda row: 100 * _large(row),
+    }
+    figure = new_figure(9.6, 5.8)
     with styled():
-        for column, data in zip(
-            figure.subplots(2, len(shown), squeeze=False).T, shown, strict=True
-        ):
-            quantities: tuple[By, By] = ("n_support", _large)
-            for ax, of in zip(column, quantities, strict=True):
-                known = [name for name in _ORDER if (data, name) in fits]
-                found = {name: mean_of(values(fits[data, name], of)) for name in known}
-                draw_means(ax, found)
+        axes = figure.subplots(2, len(shown), sharey=True, squeeze=False)
+        for line, (label, of) in zip(axes, quantities.items(), strict=True):
+            for ax, data in zip(line, shown, strict=True):
+                if ax is not line[0] and not (
+                    data == _OCR and of == "n_support"
+                ):  # words have more
+                    ax.sharex(line[0])
+                found = {s: mean_of(values(fits.get((data, s), ()), of)) for s in _ORDER}
+                draw_means(ax, found, _style)
+                ax.set_xlabel(label)
+            for ax in line:
                 ax.set_xlim(left=0)
-            column[0].set_title(_title(fits, data))
-            column[0].set_xlabel("support labellings per sample")
-            column[1].xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
-            column[1].set_xlabel("large weights (of all)")
-        _name_once(figure)
-        figure.supxlabel(_TEXTS("sparsity-note"), fontsize=9, color=MUTED)
+        for ax, data in zip(axes[0], shown, strict=True):
+            ax.set_title(TITLES[data])
+        letter_panels(axes.flat)
     save_figure(figure, file)
-
-
-def draw_means(ax: Axes, found: Mapping[str, Mean]) -> None:
-    """Draw means with their intervals, a line for each prior."""
-    with styled():
-        for place, (name, one) in enumerate(found.items()):
-            ax.errorbar(
-                one.value, place, xerr=one.half or 0.0, label=name, elinewidth=1.5, capsize=2,
-                **_style(name) | {"linestyle": ""},
-            )  # fmt: skip
-        ax.set_yticks(range(len(found)), list(found))
-        ax.set_ylim(len(found) - 0.5, -0.5)
-        ax.tick_params(axis="y", length=0)
-        ax.grid(axis="x")
-
-
-def _name_once(figure: Any) -> None:
-    """Leave names of priors and of axes to the panels on the left."""
-    n_columns = len(figure.axes) // 2
-    for place, ax in enumerate(figure.axes):
-        if place % n_columns:
-            ax.set_ylabel("")
-            if ax.get_yticklabels()[0].get_text() in SHAPES:
-                ax.tick_params(labelleft=False)
 
 
 def _points(value: float, _: Any = None) -> str:
     return f"{100 * value:+.3g}" if value else "0"
-
-
-def _title(fits: Fits, data: str) -> str:
-    n = most(group for key, group in fits.items() if key[0] == data)
-    return f"{TITLES[data]} ({n} set{'s' if n != 1 else ''})"
 
 
 # -- table and caption ----------------------------------------------------------------------------
@@ -332,7 +303,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     lines = [_line(fits, *key) for key in fits]
     shown = table(_TABLE, lines)
     about = _TEXTS(
-        "about", n=counted(_n_sets(fits), "set"), choice=CHOICE[scale], choices=choices_text(rows),
+        "about", choice=CHOICE[scale], choices=choices_text(rows),
         prices=listed([f"{C:g}" for C in PRICES]), slow=_SLOW,
         slow_prices=listed([f"{C:g}" for C in _prices(_SLOW)]),
         grids=_grids_text(dict.fromkeys(data for data, _ in fits)),
@@ -341,7 +312,8 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         f"{TITLES[data]}: {shapes_text(row for name in SHAPES[1:] for row in fits[data, name])}"
         for data in dict.fromkeys(data for data, _ in fits)
     ]
-    caption = paragraphs(about, _answers(fits), "  ".join(shapes), _gaps(lines))
+    figure = _TEXTS("figure", n=counted(_n_sets(fits), "set"))
+    caption = paragraphs(figure, about, _answers(fits), "  ".join(shapes), _gaps(lines))
     return Report(
         _COLUMNS,
         lines,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.estimators import CRF, L1M3N, M3N, LaplaceMEDN
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
@@ -30,7 +31,9 @@ from medn_edu.studies.kit.summary import (
     groups,
     largest,
     mean,
+    mean_of,
     read_constants,
+    scores,
     table,
     values,
 )
@@ -246,81 +249,89 @@ def _folds(lines: Iterable[dict[str, Any]]) -> str:
     return over(max((line["fits"] for line in lines), default=0))
 
 
-_PANELS: tuple[tuple[str, str, float, tuple[str, ...]], ...] = (  # third the width
-    ("CRF", "λ", 1.35, ("L2-CRF", "L1-CRF")),
-    ("M3N, LapMEDN", "C of M3N, λ of LapMEDN", 1.1, ("M3N", "LapMEDN variational", "LapMEDN")),
-    (
-        f"{_PASSES} passes",
+_PANELS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "CRFs": ("penalty λ", ("L2-CRF", "L1-CRF")),
+    "Optima": ("C of M3N, λ of LapMEDN", ("M3N", "LapMEDN variational", "LapMEDN")),
+    f"{_PASSES} passes": (
         "C of M3N, λ of LapMEDN",
-        1.1,
         tuple(name for name in PRINTED if _ENDING in name),
     ),
-    ("L1-M3N", "λ of EM, radius", 1.0, ("L1-M3N EM", "L1-M3N online sub-gradient")),
-    ("L1-M3N, exactly", "C", 0.7, ("L1-M3N",)),
-)
+    "L1-M3N in two ways": (
+        "λ of EM, radius of the sub-gradient's ball",
+        ("L1-M3N EM", "L1-M3N online sub-gradient"),
+    ),
+    "L1-M3N, exactly": ("price C of a margin violation", ("L1-M3N",)),
+}
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    fair = [line for line in means(rows) if line["factor"] is not None]
-    figure = new_figure(12.5, 8.6 if fair else 4.6)
+    lines = means(rows)
+    fair = [line for line in lines if line["factor"] is not None]
+    figure = new_figure(9.6, 9.4 if fair else 6)
     with styled():
-        upper, *lower = figure.subfigures(2 if fair else 1, 1, squeeze=False)[:, 0]
-        _draw_printed(upper, rows)
-        for half in lower:
-            _draw_fair(half, fair)
-        figure.supxlabel(_TEXTS("note", folds=_folds(means(rows))), fontsize=9, color=MUTED)
+        upper, middle, *lower = figure.subfigures(3 if fair else 2, 1)
+        printed = [*upper.subplots(1, 3), *middle.subplots(1, 2)]
+        _draw_printed(printed, rows)
+        same = _draw_fair(lower[0], fair) if fair else []
+        low = 100 * min(values(lines, "error"))
+        for ax in (*printed, *same):
+            ax.set_ylim(low - 1.5, low + _SHOWN)
+        letter_panels([*printed, *same])
+        label_ends(*printed)
     save_figure(figure, path)
 
 
-def _draw_printed(figure: Any, rows: Sequence[dict[str, Any]]) -> None:
-    """Draw errors against the papers' constants."""
+_SHOWN = 24.0  # points above the smallest error; strong regularisation errs far more
+
+
+def _draw_printed(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:
+    """Draw mean errors against the papers' constants."""
     by_model = groups(rows, "model")
-    panels = [panel for panel in _PANELS if by_model.keys() & set(panel[-1])]
-    widths = [width for _, _, width, _ in panels]
-    axes = figure.subplots(1, len(panels), sharey=True, width_ratios=widths, squeeze=False)[0]
-    for ax, (title, label, _, names) in zip(axes, panels, strict=True):
+    for ax, (title, (label, names)) in zip(axes, _PANELS.items(), strict=True):
         curves = [curve(name, by_model.get(name, ()), _constant) for name in names]
-        shown = [replace(c, name=c.name.replace(_ENDING, "")) for c in curves if len(c.x)]
-        draw_against_constant(ax, shown, label=label, share=True)
+        shown = [  # in per cent, without deviations
+            replace(c, name=c.name.replace(_ENDING, ""), mean=100 * c.mean, deviation=0 * c.mean)
+            for c in curves
+            if len(c.x)
+        ]
+        draw_against_constant(ax, shown, label=label)
         ax.set_title(title)
-        ax.legend(loc="upper left" if len(shown) > 1 else "upper right", handlelength=3)
         ax.label_outer()
-    axes[0].set_ylabel("test error (% of labels)")
-    figure.suptitle("(a) the papers' constants", x=0.01, ha="left")
+    for ax in (axes[0], axes[3]):
+        ax.set_ylabel("test error (% of labels)")
 
 
-def _draw_fair(figure: Any, lines: Sequence[dict[str, Any]]) -> None:
+def _draw_fair(figure: Any, lines: Sequence[dict[str, Any]]) -> list[Any]:
     """Draw errors over the same factor: models with one constant together, shapes of others apart."""
     by_model = groups(lines, "model")
     one = [name for name in by_model if len(PATHS[name]) == 1]
     panels = [one, *([name] for name in by_model if name not in one)]
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    ratios = [1.25] + [1.0] * (len(panels) - 1)
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False, width_ratios=ratios)[0]
     for ax, names in zip(axes, panels, strict=True):
+        what = ""
         for name in names:
-            style = series_style(name.removesuffix(FAIR))
+            style = {**series_style(name.removesuffix(FAIR)), "markersize": 4, "linewidth": 1.5}
             for k, (shape, group) in enumerate(groups(by_model[name], "shape").items()):
                 look = {**style, **_LOOKS[k]} if shape else style
-                label = shape or name.removesuffix(FAIR)
-                y = 100 * values(group, "error")
-                ax.plot(values(group, "factor"), y, label=label, **{**look, "markersize": 4})
+                what, _, value = shape.partition("=")
+                x, y = values(group, "factor"), 100 * values(group, "error")
+                ax.plot(x, y, label=value or name.removesuffix(FAIR), **look)
         if names != one:
             best = 100 * min(values(by_model[names[0]], "error"))
             ax.axhspan(best, best + 100 * POINT, color=MUTED, alpha=0.15, linewidth=0)
-            ax.set_title(names[0].removesuffix(FAIR))
-        else:
-            ax.set_title("one constant")
-            ax.set_ylabel("test error (% of labels)")
+        title = "One constant" if names == one else names[0].removesuffix(FAIR)
+        ax.set_title(title.replace(" variational", ",\nvariational"), fontsize=10)
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.set_xlabel("times weaker")
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g} %")
-        ax.legend(fontsize=8, handlelength=2.5)
+        ax.legend(handlelength=2, loc="upper right", title=_SHAPES.get(what))
         ax.grid(axis="y")
-    low = 100 * min(values(lines, "error"))
-    axes[0].set_ylim(low - 1, low + 15)  # the strongest regularisation errs far more
-    figure.suptitle("(b) the same factor for all", x=0.01, ha="left")
+    axes[0].set_ylabel("test error (% of labels)")
+    figure.supxlabel("so many times weaker than the strongest regularisation", fontsize=10)
+    return list(axes)
 
 
+_SHAPES = {"l1_ratio": "L1 share", "C": "price C"}
 _LOOKS: list[dict[str, Any]] = [  # of shapes
     {"linestyle": "-", "marker": "o"},
     {"linestyle": "--", "marker": "s"},
@@ -370,8 +381,11 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     unknown = _TEXTS("unknown", beta=_BETA, passes=_PASSES)
     quick = "  " + _TEXTS("quick") if scale == "quick" else ""
     grids = grids_text(_GRIDS)
-    figure = _TEXTS("caption", folds=folds, span=SPAN, grids=grids, quick=quick)
-    caption = paragraphs(figure, unknown, _findings(printed))
+    figure = _TEXTS(
+        "caption", n=max(values(lines, "fits"), default=0), half=_half(rows), quick=quick
+    )
+    about = _TEXTS("about", span=SPAN, grids=grids)
+    caption = paragraphs(figure, about, unknown, _findings(printed))
     note = paragraphs(f"{_TEXTS('range', folds=folds)}  {unknown}", width=96)
     return Report(
         _COLUMNS,
@@ -380,6 +394,13 @@ def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         f"{caption}\n\n{summary.markdown()}\n{_TEXTS('widths')}\n\n{wide.markdown()}\n"
         f"{table(_MEANS, printed).markdown()}",
     )
+
+
+def _half(rows: Iterable[dict[str, Any]]) -> float:
+    """Return half of a usual interval of a mean error, in points."""
+    fits = groups((row for row in rows if row["model"] in PRINTED), _place).values()
+    found = [mean_of(100 * scores(group)).half for group in fits if len(group) > 1]
+    return float(np.median([half for half in found if half is not None] or [math.nan]))
 
 
 def _findings(lines: Sequence[dict[str, Any]]) -> str:

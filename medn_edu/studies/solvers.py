@@ -8,7 +8,7 @@ each at least a tenth later than the one before, and a solver is left alone when
 or its passes are used up.
 
 In the figure each solver's name stands at its curve, where there is most room.  A curve without room has
-no label, so there is a legend as well.
+no label there, but each solver has a panel of errors with its name and look.
 """
 
 import math
@@ -29,6 +29,7 @@ from matplotlib.transforms import IdentityTransform
 
 from medn_edu.datasets import load_digit_words
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import letter_panels, readable
 from medn_edu.explorers.kit.style import INK, new_figure, save_figure, styled
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.priors import GaussianPrior
@@ -37,6 +38,7 @@ from medn_edu.results import Iterate
 from medn_edu.samples import encode_labels, forbidden_to_allowed, label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import M3N_SOLVERS, m3n_iterates
+from medn_edu.studies.kit.figures import name_row
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.summary import MISSING, Column, Row, groups, percent, table, values
 from medn_edu.studies.kit.texts import Texts
@@ -143,26 +145,41 @@ _NAMES = {
 _TITLES = {
     "n_passes": "passes over the training words",
     "cpu_seconds": "processor seconds",
-    "relative_gap": "relative duality gap",
+    "relative_gap": "certified relative duality gap",
     "error": "test error (% of labels)",
 }
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    figure = new_figure(11, 8.6)
+    """Draw gaps of all solvers together, and errors one solver at a time, as these run into one."""
+    solvers = list(groups(rows, "solver"))
+    figure = new_figure(9.6, 8.6)
     with styled():
-        axes = figure.subplots(2, 2, sharex="col", sharey="row", height_ratios=[1.5, 1])
-        for line, y in zip(axes, ("relative_gap", "error"), strict=True):
-            for ax, x in zip(line, ("n_passes", "cpu_seconds"), strict=True):
-                draw_traces(ax, rows, x, y, floor=_TARGETS["paper"])
-                ax.label_outer()
-        axes[0, 0].set_title("Certified gap after so many passes …")
-        axes[0, 1].set_title("… and after so many seconds")
-        axes[1, 0].set_title("Test error after so many passes …")
-        axes[1, 1].set_title("… and after so many seconds")
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=5, handlelength=4)
-        label_traces(figure, axes[0])
+        upper, lower = figure.subfigures(2, 1, height_ratios=[1.25, 1])
+        left, right = upper.subplots(1, 2, sharey=True)
+        for ax, x in ((left, "n_passes"), (right, "cpu_seconds")):
+            draw_traces(ax, rows, x, floor=_TARGETS["paper"])
+            ax.label_outer()
+        left.set_title("Gap after so many passes")
+        right.set_title("Gap after so many seconds")
+        axes = lower.subplots(-(-len(solvers) // 3), 3, sharex=True, sharey=True, squeeze=False)
+        for ax, solver in zip(axes.flat, map(solver_title, solvers), strict=False):
+            draw_traces(ax, rows, y="error")
+            for line in ax.get_lines():
+                if line.get_label() != solver:
+                    line.set(
+                        color=palette.PALE_GREY, linestyle="-", linewidth=1, marker="", zorder=1
+                    )
+            ax.text(
+                0.99, 0.97, solver, transform=ax.transAxes, ha="right", va="top", fontsize=9,
+                bbox={"color": "white", "pad": 1},
+            )  # fmt: skip
+            ax.label_outer()
+            ax.set_ylabel("")
+        lower.supylabel(_TITLES["error"], fontsize=10)
+        name_row(axes[0, 0], "(c) Test error, one solver at a time (grey: the others)")
+        letter_panels([left, right])
+        label_traces(figure, [left, right])
     save_figure(figure, path)
 
 
@@ -230,7 +247,8 @@ def _label_lines(ax: Axes) -> None:
     texts, halves = [], []
     for line in lines:
         text = ax.text(
-            0, 0, line.get_label(), transform=IdentityTransform(), color=line.get_color(),
+            0, 0, line.get_label(), transform=IdentityTransform(),
+            color=readable(line.get_color()),
             fontsize=9, ha="center", va="center", zorder=5,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
         )  # fmt: skip
@@ -324,7 +342,12 @@ def _roomiest(
 
 
 def _report(rows: Sequence[dict[str, Any]], scale: str) -> Report:
-    caption = _TEXTS("caption", C=_C, target=_percent(_TARGETS[scale]), n_passes=_N_PASSES[scale])
+    errors = [line["error"] for line in summaries(rows)]
+    ends = [f"{100 * end:.1f}" for end in (min(errors), max(errors))]
+    caption = _TEXTS(
+        "caption", C=_C, target=_percent(_TARGETS[scale]), n_passes=_N_PASSES[scale],
+        low=ends[0], high=ends[1],
+    )  # fmt: skip
     found = table(_SUMMARY, summaries(rows))
     note = textwrap.fill(_TEXTS("columns"), 100)
     return Report(

@@ -1,16 +1,16 @@
 """Panels of studies: errors, one bar per model or against training samples; means against a constant."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator
 
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import INK, MUTED, series_style, styled
-from medn_edu.studies.kit.summary import Curve
+from medn_edu.studies.kit.summary import Curve, Mean
 
 
 def draw_errors(
@@ -82,36 +82,50 @@ def draw_error_bars(
     names: Sequence[str],
     errors: Sequence[float],
     deviations: Sequence[float] | None = None,
-    *,
-    widest: float | None = None,
 ) -> None:
-    """Draw one bar per model, its value written at its end.
-
-    Bars of two panels can be compared only on the same axis: give ``widest`` to both, which then have
-    ticks as well.  A panel by itself has none, as its values are written out.
-    """
+    """Draw one bar per model, its value written at its end, so that no ticks are needed."""
     with styled():
         y = np.arange(len(names))
         colours = [series_style(name)["color"] for name in names]
         ax.barh(y, errors, height=0.62, color=colours, xerr=deviations, ecolor=INK)
         reach = np.asarray(errors, dtype=float)
         reach = reach + (0 if deviations is None else np.asarray(deviations, dtype=float))
-        longest = max(float(reach.max(initial=0.0)) if widest is None else widest, 1e-3)
+        longest = max(float(reach.max(initial=0.0)), 1e-3)
         for bar, end, error in zip(y, reach, errors, strict=True):
             ax.text(end + 0.02 * longest, bar, f"{100 * error:.1f} %", va="center", color=INK)
         ax.set_yticks(y, names)
         ax.invert_yaxis()
         ax.set_xlim(0, 1.22 * longest)
         ax.tick_params(axis="y", length=0)
-        if widest is None:
-            ax.set_xticks([])
-            ax.spines["bottom"].set_visible(False)
-        else:
-            ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
-            ax.grid(axis="x")
-            ax.set_axisbelow(True)
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
         ax.spines["left"].set_color(MUTED)
+
+
+def name_row(ax: Axes, title: str, *, above_titles: bool = False) -> None:
+    """Write the title of a row of panels above its first one, and above the columns' own titles."""
+    place = {"xycoords": "axes fraction", "textcoords": "offset points", "weight": "bold"}
+    with styled():
+        text = ax.annotate(title, (0, 1), (0, 26 if above_titles else 8), fontsize=11, **place)
+        ax.set_title("\n" if above_titles else " ")  # room, to the left of the columns' titles
+    text.set_in_layout(False)  # it may be longer than the panel is wide
+
+
+def draw_means(
+    ax: Axes,
+    found: Mapping[str, Mean],
+    style: Callable[[str], dict[str, Any]] = series_style,
+    **changes: Any,
+) -> None:
+    """Draw means with their intervals, a line of the panel for each name."""
+    with styled():
+        for place, (name, one) in enumerate(found.items()):
+            look = {"markersize": 6, **style(name), "linestyle": "", **changes}
+            ax.errorbar(one.value, place, xerr=one.half or 0.0, elinewidth=1.5, capsize=2, **look)
+        ax.set_yticks(range(len(found)), list(found))
+        ax.set_ylim(max(len(found), 1) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="x")
 
 
 def draw_against_constant(
