@@ -67,6 +67,13 @@ def test_wheel_holds_the_package_the_notebooks_the_tables_and_nothing_else(built
     assert "figures/kl-norm.csv" in tables
     expected = {f"medn_edu/course/{name}" for name in notebooks}
     expected |= {f"medn_edu/{name}" for name in tables} | files_under(ROOT / "medn_edu")
+    extension, page = "medn_edu/explorers/kit/labextension", "medn_edu/course/html"
+    for folder, place in {
+        extension: "labextensions/medn_edu",
+        page: "nbconvert/templates/medn_edu",
+    }.items():
+        files = [Path(name).name for name in files_under(ROOT / folder)]
+        expected |= {f"{STEM}.data/data/share/jupyter/{place}/{name}" for name in files}
     assert names == expected
     assert "medn_edu/py.typed" in names
     assert "License-Expression: BSD-3-Clause AND CC-BY-4.0" in metadata
