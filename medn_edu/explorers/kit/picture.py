@@ -95,13 +95,18 @@ class SavedPicture:
         show_with_caption(self, self.caption)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        buffer = io.BytesIO()
         with Image.open(io.BytesIO(self.png)) as picture:
             width = round(picture.width * CSS_DPI / SAVED_DPI)
-            # 256 colours are enough for a drawing, and a third of the bytes
-            picture.convert("RGB").quantize(256).save(buffer, "png", optimize=True)
-        data = {"image/png": buffer.getvalue(), "text/plain": self.alt}
+        data = {"image/png": small_png(self.png), "text/plain": self.alt}
         return data, {"image/png": {"alt": self.alt, "width": width}}
+
+
+def small_png(png: bytes) -> bytes:
+    """Return a picture with 256 colours, which are enough for a drawing, and a third of the bytes."""
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as picture:
+        picture.convert("RGB").quantize(256).save(buffer, "png", optimize=True)
+    return buffer.getvalue()
 
 
 def contact_sheet(pictures: Mapping[str, bytes], n_columns: int = 4, width: float = 12) -> Figure:
