@@ -247,7 +247,7 @@ def report_errors(
     )
     fair = [row for row in rows if row["model"] in COMPARED]
     found = " ".join([*_findings(lines, settings), truth])
-    said = paragraphs(*caption.split("\n\n"), found, shapes_text(fair))
+    said = paragraphs(caption, found, shapes_text(fair))
     return Report(
         (*settings, "n_train", "model", "units", "error", "interval", "to_m3n",
          "to_m3n_interval"),
