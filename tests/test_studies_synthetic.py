@@ -208,7 +208,7 @@ def test_every_further_figure_has_a_paragraph(correlated_rows, tmp_path):
     reach = {name: np.abs(weights).max() for name, (weights, _) in found.items()}
     assert f"CRF ±{reach['CRF']:.2g}, " in captions["weights"]
     mantissa = f"{reach['LapMEDN 20 passes'] / 1e8:.1f}"
-    assert f"LapMEDN 20 passes ±{mantissa} · 10^8 are what C = 200 beta" in captions["weights"]
+    assert f"LapMEDN 20 passes ±{mantissa} · 10⁸ are what C = 200 beta" in captions["weights"]
     one = [row for row in correlated_rows if row["data"] == "correlated-20-1"]
     report = CORRELATED.report(one, "quick")
     assert "±" not in report.text

@@ -14,7 +14,8 @@ from pathlib import Path
 from medn_edu.course.shipped import shipped_notebooks
 from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.explorers import save_figure
-from medn_edu.explorers.kit.picture import contact_sheet
+from medn_edu.explorers.kit.picture import contact_sheet, small_png
+from medn_edu.files import write_atomically
 
 
 def chapter_pictures() -> dict[str, bytes]:
@@ -42,7 +43,8 @@ def _pictures(path: Path) -> list[tuple[bool, bytes]]:
 
 def save_contact_sheet(folder: str | Path) -> Path:
     """Save the page as ``course.png``."""
-    return save_figure(contact_sheet(chapter_pictures()), Path(folder) / "course.png")
+    file = save_figure(contact_sheet(chapter_pictures()), Path(folder) / "course.png")
+    return write_atomically(file, small_png(file.read_bytes(), many=True))
 
 
 if __name__ == "__main__":

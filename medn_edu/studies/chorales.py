@@ -14,6 +14,7 @@ import numpy as np
 
 from medn_edu.datasets import transpose_chorales
 from medn_edu.datasets.chorales import chord_pitch
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import half_interval
 from medn_edu.studies.kit.fair import (
@@ -265,7 +266,7 @@ def _draw_errors(rows: Sequence[Row], path: FilePath) -> None:
     by_model = groups(rows, "model")
     figure = new_figure(11.5, 1.6 + 0.34 * len(names))
     with styled():
-        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.2, 1])
+        left, right = axes = figure.subplots(1, 2, sharey=True, width_ratios=[1.2, 1])
         for y, name in enumerate(names):
             line, style = found[name], _style(name)
             errors = 100 * values(by_model[name], "error")
@@ -278,16 +279,17 @@ def _draw_errors(rows: Sequence[Row], path: FilePath) -> None:
         left.set_xlabel("test error (% of events)")
         left.set_title("Which chord is it?")
         right.axvline(0, color=INK, linewidth=1)
-        right.set_xlabel("points more than M3N; 12 keys: more than without them")
+        right.set_xlabel("difference from M3N, or of 12 keys from one (percentage points)")
         right.set_title("On the same chorales")
         # Of few folds bars may be wider than the picture.
         left.set_xlim(0, 130 * max(line["error"] for line in found.values()))
         reach = 150 * max(abs(line["less"] or 0) for line in found.values())
         right.set_xlim(-reach, reach)
-        for ax in (left, right):
+        for ax in axes:
             ax.grid(axis="both")
             ax.tick_params(axis="y", length=0)
             ax.spines["left"].set_visible(False)
+        letter_panels(axes)
         n = max(line["folds"] for line in found.values())
         figure.supxlabel(_TEXTS("note", folds=counted(n, "fold")), fontsize=9, color=MUTED)
     save_figure(figure, path)

@@ -27,6 +27,7 @@ from medn_edu.datasets import (
     make_random_images,
 )
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.inference import Potentials
 from medn_edu.inference.loopy import local_polytope, min_cut
@@ -281,7 +282,7 @@ def _draw_errors(rows: Sequence[Row], path: Path) -> None:
     names = (*RIVALS, PSEUDO, PIXELS, THRESHOLD, OURS)
     figure = new_figure(11, 4.2)
     with styled():
-        axes = figure.subplots(1, 2, sharey=True)
+        axes = figure.subplots(1, 2, sharex=True, sharey=True)
         for ax, noise in zip(axes, NOISY, strict=True):
             for k, (image, some) in enumerate(
                 groups(_same(rows, noise), _image, order=_IMAGE_ORDER.index).items()
@@ -300,6 +301,7 @@ def _draw_errors(rows: Sequence[Row], path: Path) -> None:
             ax.grid(axis="both")
         axes[0].invert_yaxis()
         axes[0].legend(loc="center left")
+        letter_panels(axes)
     save_figure(figure, path)
 
 
@@ -339,7 +341,8 @@ def _draw_convergence(rows: Sequence[Row], path: Path) -> None:
             ax.set_title(f"{noise.capitalize()} noise")
             ax.grid(axis="y")
             ax.legend()
-        figure.get_axes()[0].set_ylabel("objective")
+        figure.get_axes()[0].set_ylabel("primal and dual objective")
+        letter_panels(figure.get_axes())
     save_figure(figure, path)
 
 
@@ -368,6 +371,7 @@ def _draw_new(rows: Sequence[Row], path: Path) -> None:
             ax.set_title(f"New images, {noise} noise")
             ax.grid(axis="both")
         ax.invert_yaxis()
+        letter_panels(below.get_axes())
     save_figure(figure, path)
 
 

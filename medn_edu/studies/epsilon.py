@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets import NOISES, draw_image, make_noisy_images
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.studies.grids import (
     ExactNetwork,
@@ -187,6 +188,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         draw_gaps(gaps, rows)
         draw_temperatures(temperatures, rows)
         draw_errors(weights, rows)
+        letter_panels((gaps, temperatures, weights))
     save_figure(figure, path)
 
 

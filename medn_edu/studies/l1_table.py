@@ -37,7 +37,6 @@ class Algorithm:
 
     name: str
     parameter: str  # the constant that is varied
-    label: str  # what stands at the axis of the constant
     constants: dict[str, tuple[float, ...]]  # values for each data set
     printed: tuple[float, ...]  # what Table 1 prints for those of the synthetic set
     irrelevant: tuple[int, ...] = ()  # the paper's counts at these; none of our own algorithm
@@ -57,13 +56,12 @@ ALGORITHMS = {
     algorithm.name: algorithm
     for algorithm in (
         *(
-            Algorithm(name, "radius", "√radius", {CHAINS: _SQUARES, OCR: _RADII}, _ROOTS, *_TAIL)
+            Algorithm(name, "radius", {CHAINS: _SQUARES, OCR: _RADII}, _ROOTS, *_TAIL)
             for name in ("sub-gradient", "online sub-gradient")
         ),
         Algorithm(
             "cutting plane",
             "C",
-            "√(100 C)",
             {CHAINS: _PRICES, OCR: (0.1, 0.15)},
             _ROOTS,
             (0, 0, 2, 16, 103, 122, 134, 139, 140),
@@ -72,7 +70,6 @@ ALGORITHMS = {
         Algorithm(
             "EM",
             "lam",
-            "λ / 14,000",
             {
                 CHAINS: tuple(round(_EM_UNIT * x, 6) for x in _EM),
                 OCR: (30.0, 100.0, 300.0, 1000.0, 3000.0),
@@ -81,7 +78,7 @@ ALGORITHMS = {
             (140, 140, 128, 108, 48, 18, 2, 0, 0),
             (200, 198, 182, 158, 90, 54, 34, 32, 28),
         ),
-        Algorithm("path", "C", "√(100 C)", {CHAINS: _PRICES, OCR: (0.1, 0.15, 0.2, 0.3)}, _ROOTS),
+        Algorithm("path", "C", {CHAINS: _PRICES, OCR: (0.1, 0.15, 0.2, 0.3)}, _ROOTS),
     )
 }
 """The algorithms with their constants and the paper's numbers."""

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from medn_edu.estimators import L1M3N
-from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
+from medn_edu.explorers.kit.panels import letter_panels
+from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.studies.em import SMALL, l1_em
-from medn_edu.studies.kit.figures import draw_against_constant
 from medn_edu.studies.kit.models import Model
 from medn_edu.studies.kit.specs import FitSpec, Report, Split, Study
 from medn_edu.studies.kit.splits import FOLDS, chain_split, ocr_split
@@ -105,59 +107,65 @@ def _measure(spec: FitSpec, model: Any) -> dict[str, Any]:
     return found
 
 
-_SHARED_CONSTANT = (("cutting plane", "path"), ("sub-gradient", "online sub-gradient"), ("EM",))
+_QUANTITIES = {
+    "error": "test error (% of labels)",
+    "n_nonzero": "weights that are not zero, of {n:,}",
+    "cpu_seconds": "time to train (processor seconds)",
+}
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw L1-M3N Fig. 5 and 6: errors and times against each method's constant."""
+    """Draw errors, non-zero weights and times against the L1 norm of the weights that come out."""
     by_data = groups(rows, "data")
     shown = [data for data in TITLES if data in by_data]
-    figure = new_figure(max(5.6 * len(shown), 8), 5.8)
-    handles: dict[str, Any] = {}
+    figure = new_figure(11.5, 3.2 * len(shown) + 0.7)
     with styled():
-        parts = figure.subfigures(1, len(shown), squeeze=False)[0]
-        for part, data in zip(parts, shown, strict=True):
-            part.suptitle(TITLES[data], fontweight="bold", fontsize=12)
-            axes = part.subplots(2, len(_SHARED_CONSTANT), sharey="row", sharex="col")
-            for column, names in zip(axes.T, _SHARED_CONSTANT, strict=True):
-                _draw_panels(column, by_data[data], data, names)
-                found, labels = column[0].get_legend_handles_labels()
-                handles |= dict(zip(labels, found, strict=True))
-            axes[0, 0].set_ylabel("test error (% of labels)")
-            axes[1, 0].set_ylabel("processor seconds to train")
-            axes[0, 0].set_ylim(0, 1.05 * axes[0, 0].get_ylim()[1])
-        legend = {"loc": "outside upper center", "ncols": len(handles), "handlelength": 2.6}
-        figure.legend(handles.values(), handles.keys(), **legend)
+        axes = figure.subplots(len(shown), len(_QUANTITIES), squeeze=False)
+        for line, data in zip(axes, shown, strict=True):
+            n_weights = int(values(by_data[data], "n_weights").max(initial=0))
+            for ax, (column, label) in zip(line, _QUANTITIES.items(), strict=True):
+                _draw_panel(ax, by_data[data], column)
+                ax.set_ylabel(label.format(n=n_weights))
+            line[0].set_title(TITLES[data])
+            line[0].yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+            line[1].yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        for ax in axes[-1]:
+            ax.set_xlabel("sum of the absolute weights")
+        letter_panels(axes.flat)
+        names = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*names, loc="outside upper center", ncols=len(ALGORITHMS))
         folds = {data: groups(by_data[data], "model", constant_of).values() for data in shown}
         texts = [f"{TITLES[data]}: {over(most(fits))}; " for data, fits in folds.items()]
         figure.supxlabel(_TEXTS("note", folds="".join(texts)), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
 
-def _draw_panels(axes: Sequence[Any], rows: Sequence[Row], data: str, names: Sequence[str]) -> None:
-    """Draw error above time, for the algorithms that share a constant."""
-    algorithm = ALGORITHMS[names[0]]
-    label = algorithm.label if data == CHAINS else algorithm.parameter.replace("lam", "λ")
-    by_model = groups(rows, "model")
-    for ax, column in zip(axes, ("error", "cpu_seconds"), strict=True):
-        curves = [curve(name, by_model.get(name, []), _shown, column) for name in names]
-        draw_against_constant(
-            ax,
-            [one for one in curves if len(one.x)],
-            label=label,
-            share=column == "error",
-            logarithmic=column == "cpu_seconds",
-        )
-        ax.label_outer()
+def _draw_panel(ax: Axes, rows: Sequence[Row], column: str) -> None:
+    """Draw what each algorithm's fits are like; each of its constants is a point.
 
-
-def _shown(row: Row) -> float:
-    """Return a constant as Table 1 prints it, or as it is."""
-    algorithm, constant = ALGORITHMS[row["model"]], constant_of(row)
-    if row["data"] != CHAINS:
-        return constant
-    known = dict(zip(algorithm.constants[CHAINS], algorithm.printed, strict=True))
-    return known.get(constant, constant)
+    The path comes first, so that what coincides with it stays visible.
+    """
+    names = list(ALGORITHMS)
+    for name, group in groups(rows, "model", order=lambda name: -names.index(name)).items():
+        norms = curve(name, group, constant_of, "l1_norm").mean
+        found = curve(name, group, constant_of, column)
+        order = np.argsort(norms)
+        ax.errorbar(
+            norms[order], found.mean[order], yerr=found.deviation[order], label=name, elinewidth=1,
+            **{**series_style(name), "linewidth": 1.6, "markersize": 5},
+        )  # fmt: skip
+    ax.set_xscale("log")
+    scaled = [ax.xaxis]
+    if column == "cpu_seconds":
+        ax.set_yscale("log")
+        scaled.append(ax.yaxis)
+    else:
+        ax.set_ylim(bottom=0)
+    for axis in scaled:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.grid(axis="y")
 
 
 _TEXTS = Texts("l1m3n_algorithms.md")
@@ -236,7 +244,7 @@ def _as_in_the_paper(lines: Sequence[Row]) -> list[Table]:
         if algorithm.total:
             papers = {"irrelevant, paper": "paper_irrelevant", "total, paper": "paper_total"}
             columns = papers | columns
-        head = [f"{name}: {algorithm.label}", *(f"{line['printed']:g}" for line in counted)]
+        head = [f"{name}: constant in Table 1", *(f"{line['printed']:g}" for line in counted)]
         body = [[title, *(str(line[name]) for line in counted)] for title, name in columns.items()]
         parts.append(Table(head, body))
     return parts
@@ -290,8 +298,7 @@ def _differences(lines: Sequence[Row]) -> str:
             if any(abs(line[of] - line[f"paper_{of}"]) > _FAR for of in ("irrelevant", "total"))
         ]
         if far and not _lacks_folds(lines):
-            title = f"{name[0].upper()}{name[1:]}, against {ALGORITHMS[name].label}"
-            sentences.append(f"{title}: {'; '.join(far)}.")
+            sentences.append(f"{name[0].upper()}{name[1:]}: {'; '.join(far)}.")
     return "  ".join([_TEXTS("far", far=_FAR), *sentences]) if sentences else ""
 
 

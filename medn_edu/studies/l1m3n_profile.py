@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.estimators import L1M3N
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, styled
 from medn_edu.problems import L1Norm, MarginLoss, Problem
 from medn_edu.results import run
@@ -134,26 +135,40 @@ def _error(rows: Iterable[Row]) -> float | None:
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
     """Draw what the step changes: irrelevant weights on the chains, errors on words."""
-    figure = new_figure(9.5, 4)
+    figure = new_figure(10.5, 4.2)
     with styled():
+        axes = figure.subplots(1, 2)
         for ax, data, measured, label in zip(
-            figure.subplots(1, 2),
+            axes,
             (CHAINS, OCR),
             (kept, _error),
-            ("irrelevant weights that are not zero, of 140", "test error (share of labels)"),
+            ("irrelevant weights that are not zero, of 140", "test error (% of labels)"),
             strict=True,
         ):
             balls = [row for row in rows if (row["data"], row["model"]) == (data, BALL)]
-            for radius, group in groups(balls, "constant").items():
-                by_beta = groups(group, "beta")
-                found = [measured(each) for each in by_beta.values()]
-                ax.plot(list(by_beta), found, marker="o", label=f"radius {radius:g}")
-            ax.set(title=TITLES[data], xlabel="beta: steps are 1 / (2 beta sqrt(t))", ylabel=label)
+            for (radius, group), marker in zip(
+                groups(balls, "constant").items(), "osD", strict=False
+            ):
+                by_step = groups(
+                    group, lambda row: _first_step(row["beta"]), order=lambda step: step
+                )
+                found = [measured(each) for each in by_step.values()]
+                ax.plot(list(by_step), found, marker=marker, label=f"radius {radius:g}")
+            ax.set(title=TITLES[data], xlabel="length of the first step, 1/(2 beta)", ylabel=label)
             if balls:
                 ax.set_xscale("log")
-                ax.axvline(BETA, color=MUTED, linestyle=":", linewidth=0.8, zorder=0)
-                ax.legend()
+                ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+                ax.axvline(_first_step(BETA), color=MUTED, linestyle=":", linewidth=0.8, zorder=0)
+            ax.set_ylim(bottom=0)
+        axes[1].yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        letter_panels(axes)
+        label_ends(*axes)
     save_figure(figure, path)
+
+
+def _first_step(beta: float) -> float:
+    """Return the first of the steps ``1 / (2 beta sqrt(t))``."""
+    return 1 / (2 * beta)
 
 
 _TEXTS = Texts("l1m3n_profile.md")
@@ -190,8 +205,8 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
     }
     betas = [row["beta"] for row in rows if row["beta"] is not None]
     caption = _TEXTS(
-        "caption", passes=_PASSES, beta=BETA, smallest=min(betas, default=BETA),
-        largest=max(betas, default=BETA),
+        "caption", passes=_PASSES, beta=BETA, step=_first_step(BETA),
+        smallest=_first_step(max(betas, default=BETA)), largest=_first_step(min(betas, default=BETA)),
         chains=folds.get(CHAINS, MISSING), words=folds.get(OCR, MISSING),
     )  # fmt: skip
     text = f"{paragraphs(caption)}\n\n{found.markdown()}"

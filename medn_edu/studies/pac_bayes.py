@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.priors import BoxPrior, TwoPointPrior
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
@@ -151,9 +152,9 @@ _TERMS = {
     "complexity": "complexity", "true_error": "error to come",
 }  # fmt: skip
 _STEPS = {
-    "theorem_8_papers_m": "with the paper's m", "theorem_8": "with the best m",
-    "theorem_8_kl": "Seeger's last step", "averaged": "e × Gibbs, by Seeger",
-    "gibbs_bound": "Gibbs' own error, by Seeger", "gibbs_true": "Gibbs' own error",
+    "theorem_8_papers_m": "Theorem 8, paper's m", "theorem_8": "Theorem 8, best m",
+    "theorem_8_kl": "Theorem 8, Seeger's last step", "averaged": "e × bound on Gibbs' error",
+    "gibbs_bound": "bound on Gibbs' error", "gibbs_true": "Gibbs' error",
     "true_error": "the average's error",
 }  # fmt: skip
 _LEFT_OUT = {
@@ -161,26 +162,26 @@ _LEFT_OUT = {
     "without_divergence": "divergence",
 }  # fmt: skip
 _LETTERS = {
-    "gibbs_bound": "Gibbs' own error, by Seeger", "gibbs_certified": "on the sample, at most",
-    "gibbs_true": "Gibbs' own error", "true_error": "the average's error",
+    "gibbs_bound": "bound on Gibbs' error", "gibbs_certified": "Gibbs on the sample, at most",
+    "gibbs_true": "Gibbs' error", "true_error": "the average's error",
 }  # fmt: skip
-_ONE, _MANY = "MEDN", "worst of all"
-_TRUTHS = ("error to come", "Gibbs' own error", "the average's error")  # broad and pale
+_ONE, _MANY = "MEDN", "worst posterior"
+_TRUTHS = ("error to come", "Gibbs' error", "the average's error")  # broad and pale
 _STYLES: dict[str, dict[str, Any]] = {
     "Theorem 8": {"color": INK, "marker": "o"},
     "margin loss": {"color": palette.SKY, "linestyle": (0, (8, 2)), "marker": "P"},
     "averaging": {"color": palette.PINK, "linestyle": ":", "marker": "v"},
     "complexity": {"color": palette.SLATE, "linestyle": "--", "marker": "s"},
-    "with the paper's m": {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
-    "with the best m": {"color": INK, "marker": "o"},
-    "Seeger's last step": {"color": palette.GREEN, "linestyle": "-.", "marker": "D"},
-    "e × Gibbs, by Seeger": {"color": palette.PURPLE, "linestyle": (0, (3, 1)), "marker": "X"},
-    "Gibbs' own error, by Seeger": {
+    "Theorem 8, paper's m": {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
+    "Theorem 8, best m": {"color": INK, "marker": "o"},
+    "Theorem 8, Seeger's last step": {"color": palette.GREEN, "linestyle": "-.", "marker": "D"},
+    "e × bound on Gibbs' error": {"color": palette.PURPLE, "linestyle": (0, (3, 1)), "marker": "X"},
+    "bound on Gibbs' error": {
         "color": palette.BLUE, "linestyle": "-", "linewidth": 1, "marker": "^", "markersize": 4,
     },
-    "Gibbs' own error": {"color": "#D3D8DD"},
-    "on the sample, at most": {"color": palette.SKY, "linestyle": (0, (8, 2)), "marker": "P"},
-    "whole words, by Seeger": {"color": palette.PURPLE, "linestyle": "--", "marker": "X"},
+    "Gibbs' error": {"color": palette.FAINT_GREY},
+    "Gibbs on the sample, at most": {"color": palette.SKY, "linestyle": (0, (8, 2)), "marker": "P"},
+    "bound on wrong words": {"color": palette.PURPLE, "linestyle": "--", "marker": "X"},
     "Theorem 8 (box)": {"color": INK, "marker": "o"},
 }  # fmt: skip
 _TRUTH_STYLE: dict[str, Any] = {
@@ -190,25 +191,21 @@ _TRUTH_STYLE: dict[str, Any] = {
     "solid_capstyle": "butt",
     "zorder": 1,
 }
-_GAP = 0.052  # between two names, as a share of the axis
-_SWATCHES = ((palette.SKY, "//"), (palette.ORANGE, ""))
 
 
 def _draw_sizes(rows: Sequence[Row], path: Path) -> None:
     """Draw the bounds over N: Theorem 8 with its terms, and what each step of its proof loses."""
     figure = new_figure(11, 4.6)
     with styled():
-        left, right = figure.subplots(1, 2)
-        for ax, prior, names, low in (
-            (left, "two points", _TERMS, 5e-4),
-            (right, "box", _STEPS, 0.05),
-        ):
+        axes = figure.subplots(1, 2, sharey=True)
+        for ax, prior, names in zip(axes, _PRIORS, (_TERMS, _STEPS), strict=True):
             mine = _by_size(rows, prior)
             curves = {name: values(mine, column) for column, name in names.items()}
-            draw_bound_curves(ax, values(mine, "n_samples"), curves, limits=(low, 3))
-        left.set_title("Theorem 8 and its terms (two points)")
-        right.set_title("Which step loses how much (box)")
-        left.set_ylabel("share of wrongly labelled words")
+            draw_bound_curves(ax, values(mine, "n_samples"), curves, limits=(0.01, 2))
+        axes[0].set(title="Theorem 8 and its terms (two points)", ylabel="share of wrong words")
+        axes[1].set_title("Which step loses how much (box)")
+        letter_panels(axes)
+        label_ends(*axes)
     save_figure(figure, path)
 
 
@@ -221,7 +218,7 @@ def _by_size(rows: Sequence[Row], prior: str) -> list[Row]:
 def draw_bound_curves(
     ax: Axes, sizes: np.ndarray, curves: Mapping[str, np.ndarray], *, limits: tuple[float, float]
 ) -> None:
-    """Draw bounds, their terms and the truth over N, each named at its right end.
+    """Draw bounds, their terms and the truth over N.
 
     The line at 1 is where a bound on an error begins to say something.
     """
@@ -233,56 +230,34 @@ def draw_bound_curves(
             look = _TRUTH_STYLE if name in _TRUTHS else {"markersize": 5}
             ax.plot(sizes, heights, label=name, **{**look, **_STYLES.get(name, {})})
         ax.set(xscale="log", yscale="log", xlim=(sizes[0] * 0.85, sizes[-1] * 1.1), ylim=limits)
-        ax.set_xlabel("number of samples N")
-        if limits[1] < 100 * limits[0]:
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.set_xlabel("number of training words")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.grid(axis="y")
-        ends = {name: float(heights[-1]) for name, heights in curves.items()}
-        _name_ends(ax, ends, limits)
-
-
-def _name_ends(ax: Axes, ends: Mapping[str, float], limits: tuple[float, float]) -> None:
-    """Write each curve's name at its right end, moved apart where two are too close."""
-    names = sorted(ends, key=lambda name: ends[name])
-    low, high = np.log(limits)
-    heights = np.array([(np.log(ends[name]) - low) / (high - low) for name in names])
-    for name, y in zip(names, _apart(heights), strict=True):
-        colour = MUTED if name in _TRUTHS else _STYLES.get(name, {}).get("color", INK)
-        ax.annotate(
-            name, (1.015, y), xycoords="axes fraction", color=colour, fontsize=9, va="center",
-        )  # fmt: skip
-
-
-def _apart(heights: np.ndarray) -> np.ndarray:
-    """Return ascending heights, none closer to the next than a name is high."""
-    placed = heights.copy()
-    for _ in range(100):
-        for k in range(1, len(placed)):
-            lack = _GAP - (placed[k] - placed[k - 1])
-            if lack > 0:
-                placed[k - 1], placed[k] = placed[k - 1] - lack / 2, placed[k] + lack / 2
-    return placed
 
 
 def _draw_draws(rows: Sequence[Row], path: Path) -> None:
     """Draw how the bounds fare on many samples."""
-    drawn, coins = _draws(rows, "words"), _draws(rows, "noise")
-    figure = new_figure(11, 4.2)
+    coins = _draws(rows, "noise")
+    rooms = _rooms(_draws(rows, "words"))
+    words = {
+        f"{name}, {whose}": found
+        for name, column in (("Theorem 8", "theorem_8"), ("without complexity", "training_error"))
+        for whose, found in rooms[column].items()
+    }
+    noise = {
+        f"without {name}" if name else "Theorem 8": values(coins, column) - coins[0]["true_error"]
+        for column, name in _LEFT_OUT.items()
+    }
+    figure = new_figure(11, 3.6)
     with styled():
-        left, middle, right = figure.subplots(1, 3)
-        rooms = _rooms(drawn)
-        draw_rooms(left, rooms["training_error"])
-        draw_rooms(middle, rooms["theorem_8"])
-        left_out = {name: values(coins, column) for column, name in _LEFT_OUT.items()}
-        draw_lapses(right, left_out, float(coins[0]["true_error"]))
-        left.set_title("Words: without complexity", pad=40)
-        middle.set_title("Words: Theorem 8", pad=40)
-        right.set_title("Noise: a term left out", pad=40)
-        left.set_xlabel("error on the sample − error to come\n(percentage points)")
-        middle.set_xlabel("bound − error to come\n(percentage points)")
-        right.set_xlabel("bound; the error to come is 0.5")
+        left, right = axes = figure.subplots(1, 2)
+        draw_rooms(left, words, 1 - _draws(rows, "words")[0]["true_error"])
+        draw_rooms(right, noise, 1 - coins[0]["true_error"])
+        left.set_title("Words")
+        right.set_title("Noise, learned by heart")
+        letter_panels(axes)
     save_figure(figure, path)
 
 
@@ -303,67 +278,39 @@ def _draws(rows: Sequence[Row], world: str) -> list[Row]:
     return [row for row in rows if row["world"] == world and row.get("least_room") is not None]
 
 
-def draw_rooms(ax: Axes, rooms: Mapping[str, np.ndarray], *, n_bins: int = 40) -> None:
-    """Draw by how many percentage points bounds exceed the truth, over many samples."""
-    together = 100 * np.concatenate([[0.0], *rooms.values()])
-    spare = 0.05 * np.ptp(together)
-    low, high = together.min() - spare, together.max() + spare
-    with styled():
-        for (name, room), (colour, hatch) in zip(rooms.items(), _SWATCHES, strict=False):
-            look = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.5}
-            weights = np.full(len(room), 100 / len(room))
-            ax.hist(
-                100 * room, bins=list(np.linspace(low, high, n_bins + 1)), weights=weights, alpha=0.85,
-                label=f"{name}: broken in {_percent(float(np.mean(room < 0)))}", **look,
-            )  # fmt: skip
-        ax.axvspan(low, 0, color=ERROR, alpha=0.08, linewidth=0, zorder=0)
-        ax.axvline(0, color=ERROR, linewidth=1.5)
-        ax.set(xlim=(low, high), ylabel="% of samples")
-        ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), handlelength=1.5, borderpad=0)
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def draw_lapses(ax: Axes, values: Mapping[str, np.ndarray], truth: float) -> None:
-    """Draw what is left of a bound without one of its terms, over many samples."""
-    bottom, right = (
-        len(values) - 0.4,
-        max(1.45, 1.1 * max(float(v.max()) for v in values.values())),
-    )
+def draw_rooms(ax: Axes, rooms: Mapping[str, np.ndarray], vacuous: float) -> None:
+    """Draw by how much bounds exceed the truth on many samples: a line each, the range and the median.
+
+    Below 0 a bound is broken; from ``vacuous`` on it is above 1 and says nothing.
+    """
+    together = 100 * np.concatenate([[0.0], *rooms.values()])
+    low, high = together.min() - 0.08 * np.ptp(together), together.max() + 0.12 * np.ptp(together)
+    bottom = len(rooms) - 0.2
     with styled():
-        ax.axvspan(0, truth, color=ERROR, alpha=0.08, linewidth=0, zorder=0)
-        ax.axvline(truth, color=ERROR, linewidth=1.5)
-        ax.axvspan(1, right, color=MUTED, alpha=0.08, linewidth=0, zorder=0)
-        ax.text(truth / 2, bottom - 0.08, "broken", fontsize=9, color=ERROR, ha="center")
-        ax.text(
-            (1 + right) / 2, bottom - 0.08, "says nothing", fontsize=9, color=MUTED, ha="center"
-        )
-        for row, found in enumerate(values.values()):
-            _draw_range(ax, row, found, float(np.mean(found < truth)))
-        names = [f"without {name}" if name else "all of it" for name in values]
-        ax.set_yticks(range(len(names)), names)
-        ax.set(xlim=(0, right), ylim=(bottom, -0.6), xticks=(0, 0.5, 1))
+        ax.axvspan(low, 0, color=ERROR, alpha=0.08, linewidth=0, zorder=0)
+        ax.axvline(0, color=ERROR, linewidth=1.5)
+        if high > 100 * vacuous:
+            ax.axvspan(100 * vacuous, high, color=MUTED, alpha=0.08, linewidth=0, zorder=0)
+            place = (50 * vacuous + high / 2, bottom - 0.08)
+            ax.text(*place, "says nothing", fontsize=9, color=MUTED, ha="center")
+        for row, found in enumerate(rooms.values()):
+            lapses = float(np.mean(found < 0))
+            look = {"color": ERROR if lapses else INK, "solid_capstyle": "butt", "linestyle": "-"}
+            ax.plot(100 * np.array([found.min(), found.max()]), [row, row], lw=7, alpha=0.4, **look)
+            ax.plot([100 * np.median(found)], [row], "|", markersize=14, mew=2, color=look["color"])
+            ax.annotate(
+                _percent(lapses), (1.02, row), xycoords=("axes fraction", "data"), fontsize=9,
+                color=look["color"], va="center",
+            )  # fmt: skip
+        ax.annotate("broken in", (1.02, 1.0), xycoords="axes fraction", fontsize=9, va="top")
+        ax.set_yticks(range(len(rooms)), list(rooms))
+        ax.set(xlim=(low, high), ylim=(bottom, -0.8))
+        ax.set_xlabel("bound minus error to come (percentage points)")
         ax.tick_params(axis="y", length=0)
-        ax.annotate("broken in", (1.02, 1.0), xycoords="axes fraction", fontsize=9, va="bottom")
-
-
-def _draw_range(ax: Axes, row: int, found: np.ndarray, lapses: float) -> None:
-    """Draw median and range, and write next to them how often they are too low."""
-    color, marker = (ERROR, "X") if lapses else (INK, "o")
-    if found.min() >= 1:
-        ax.text(
-            float(found.min()) - 0.07, row, "cannot be broken:\nno error is above 1", fontsize=9,
-            color=MUTED, ha="right", va="center",
-        )  # fmt: skip
-    ends = [float(found.min()), float(found.max())]
-    ax.plot(ends, [row, row], linestyle="-", linewidth=4, alpha=0.5, color=color)
-    ax.plot([float(np.median(found))], [row], marker, color=color, markersize=8)
-    ax.annotate(
-        _percent(lapses), (1.02, row), xycoords=("axes fraction", "data"), color=color, fontsize=9,
-        va="center",
-    )  # fmt: skip
 
 
 def _draw_ocr(rows: Sequence[Row], path: Path) -> None:
@@ -372,21 +319,23 @@ def _draw_ocr(rows: Sequence[Row], path: Path) -> None:
     mine = [row for row in _on_ocr(rows, "normal") if _same_fit(row, best[-1])]
     figure = new_figure(11, 4.6)
     with styled():
-        left, right = figure.subplots(1, 2)
+        left, right = axes = figure.subplots(1, 2, sharey=True)
         curves = {name: values(mine, column) for column, name in _LETTERS.items()}
         draw_bound_curves(left, values(mine, "kl"), curves, limits=(0.15, 2))
-        left.set_xlabel("divergence KL(p || N(0, I)) of the posterior")
+        left.set_xlabel("divergence of the posterior from the prior, KL (nats)")
         curves = {"Theorem 8 (box)": values(box, "theorem_8")}
-        curves["whole words, by Seeger"] = values(best, "gibbs_words_bound")
+        curves["bound on wrong words"] = values(best, "gibbs_words_bound")
         curves |= {name: values(best, column) for column, name in _LETTERS.items()}
         draw_bound_curves(right, values(best, "n_samples"), curves, limits=(0.15, 2))
         for ax, drawn, column in ((left, mine, "kl"), (right, best, "n_samples")):
             ax.minorticks_off()
             ticks = values(drawn, column)
             ax.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-        left.set_title(f"M3N on {best[-1]['n_samples']:,} OCR words: how far from the prior?")
-        right.set_title("The best of these posteriors, over N")
+        left.set_title(f"How far from the prior? ({best[-1]['n_samples']:,} OCR words)")
+        right.set_title("The best posteriors, by number of words")
         left.set_ylabel("share of wrong letters in a word")
+        letter_panels(axes)
+        label_ends(*axes)
     save_figure(figure, path)
 
 

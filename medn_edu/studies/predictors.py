@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import (
     INK,
     MUTED,
@@ -83,7 +84,16 @@ _MARKERS = {IID: "o", CORRELATED: "s", OCR: "D", PARTS: "s"}
 _SHOWN = (*PREDICTORS, "L1-M3N")
 _CALIBRATED = ("L2-CRF", "L1-CRF", "epsilon = 1", "epsilon = 0.5", "epsilon = 0.1")
 _TEMPERATURES = dict(
-    zip(LOSSES, (palette.BROWN, palette.GREEN, palette.BLUE, palette.INDIGO), strict=True)
+    zip(
+        LOSSES,
+        (
+            (palette.BROWN, "p", "-"),
+            (palette.GREEN, "D", "-."),
+            (palette.BLUE, "o", ":"),
+            (palette.INDIGO, ">", (0, (4, 1, 1, 1))),
+        ),
+        strict=True,
+    )
 )
 _ALONG = ("L2-CRF", *LOSSES, "M3N")  # from the log-loss to the hinge loss
 _SPARSE = ("L1-CRF", "L1-M3N")  # the same two losses with the other penalty
@@ -98,7 +108,8 @@ def _by(rows: Iterable[Row]) -> Found:
 
 def _style(model: str) -> dict[str, Any]:
     if model in _TEMPERATURES:
-        return {"color": _TEMPERATURES[model], "marker": "p", "linestyle": "-"}
+        colour, marker, line = _TEMPERATURES[model]
+        return {"color": colour, "marker": marker, "linestyle": line}
     base = model.partition(" ")[0]
     return series_style(base if base in POSTERIORS else model)
 
@@ -118,10 +129,13 @@ def _draw_posterior(rows: Sequence[Row], path: Path) -> None:
     of = _by(rows)
     figure = new_figure(13, 7.6)
     with styled():
-        for line, data in zip(figure.subplots(2, 3, squeeze=False), (IID, OCR), strict=True):
+        axes = figure.subplots(2, 3)
+        for line, data in zip(axes, (IID, OCR), strict=True):
             _draw_predictors(line[0], of, data)
             _draw_reliability(line[1], of, data)
             _draw_widths(line[2], of, data)
+        letter_panels(axes.flat)
+        label_ends(*axes[:, 1])
     save_figure(figure, path)
 
 
@@ -133,7 +147,7 @@ def _draw_predictors(ax: Axes, of: Found, data: str) -> None:
         ax.errorbar(mean, place, xerr=half, capsize=2, markersize=6, **style)
         ax.annotate(
             f"{100 * mean:.1f}", (mean + half, place), (5, 0), textcoords="offset points",
-            va="center", fontsize=8, color=INK,
+            va="center", fontsize=9, color=INK,
         )  # fmt: skip
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
@@ -159,7 +173,6 @@ def _draw_reliability(ax: Axes, of: Found, data: str) -> None:
     ax.set_ylabel("how often it is right")
     ax.set_title(f"Calibration: {TITLES[data]}")
     ax.grid(axis="both")
-    ax.legend(loc="upper left")
 
 
 def reliability(rows: Iterable[Row]) -> np.ndarray:
@@ -188,13 +201,15 @@ def _draw_explanations(rows: Sequence[Row], path: Path) -> None:
     of = _by(rows)
     figure = new_figure(13, 8)
     with styled():
-        upper, lower = figure.subplots(2, 3)
+        upper, lower = axes = figure.subplots(2, 3)
         _draw_losses(upper[0], of)
         _draw_labels(upper[1], of, "plotted_cosine")
         _draw_labels(upper[2], of, "error")
         _draw_flips(lower[0], of)
         _draw_discarded(lower[1], of)
         _draw_thresholds(lower[2], of)
+        letter_panels(axes.flat)
+        label_ends(lower[0])
     save_figure(figure, path)
 
 
@@ -215,7 +230,7 @@ def _draw_losses(ax: Axes, of: Found) -> None:
             )  # fmt: skip
     ax.axhline(0, color=INK, linewidth=1, zorder=0.5)
     ax.set_xticks(list(places.values()), list(places), rotation=40, ha="right")
-    ax.set_ylabel("points more than L2-CRF")
+    ax.set_ylabel("difference from L2-CRF (percentage points)")
     ax.set_title("Only the losses differ?")
     ax.grid(axis="y")
     ax.legend(loc="best")
@@ -268,7 +283,6 @@ def _draw_flips(ax: Axes, of: Found) -> None:
     ax.set_ylabel("error on clean test labels")
     ax.set_title(f"Outliers: {TITLES[IID]}")
     ax.grid(axis="y")
-    ax.legend(loc="upper left")
 
 
 def _draw_discarded(ax: Axes, of: Found) -> None:

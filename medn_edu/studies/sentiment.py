@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 
 from medn_edu import SequenceVectorizer
 from medn_edu.datasets import load_sst
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.studies.kit.fair import (
     CHOICE_COLUMNS,
@@ -371,9 +372,8 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
     names = [*lines, *PRINTED]
     figure = new_figure(13, 1.5 + 0.33 * len(names))
     with styled():
-        for ax, (kind, title) in zip(
-            figure.subplots(1, len(_TITLES), sharey=True), _TITLES.items(), strict=True
-        ):
+        axes = figure.subplots(1, len(_TITLES), sharey=True)
+        for ax, (kind, title) in zip(axes, _TITLES.items(), strict=True):
             for y, name in enumerate(names):
                 if name in lines:
                     _draw_line(ax, y, lines[name], kind)
@@ -388,6 +388,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
             ax.grid(axis="both")
             ax.tick_params(axis="y", length=0)
             ax.spines["left"].set_visible(False)
+        letter_panels(axes)
         ax.set_yticks(range(len(names)), [*lines, *(f"{name} (2013)" for name in PRINTED)])
         ax.set_ylim(len(names) - 0.4, -0.6)
         figure.supxlabel(_TEXTS("note"), fontsize=9, color=MUTED)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from medn_edu.datasets import make_chain_crf
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import (
     INK,
     MUTED,
@@ -76,6 +76,7 @@ _CHOOSING = 20  # passes at which the papers' constants are chosen
 _READ = {base: printed_models(base) for base in _STOPPED}
 _FIRST = tuple(f"{base} {_CHOOSING} passes{ending}" for base in _STOPPED for ending in ("", MEAN))
 _EARLY = _FIRST[::2]  # with C as the price of the sum
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _N_READ = 4  # parts that train the papers' readings, but for those of `_SHOWN`, which all do
 
 
@@ -191,10 +192,11 @@ def draw_correlated(rows: Sequence[dict[str, Any]], path: Path) -> None:
     part = _averaged(row for row in rows if row["model"] in COMPARED)
     figure = new_figure(11.5, 4.6)
     with styled():
-        axes = figure.subplots(1, 2, width_ratios=[1, 1.25], squeeze=False)
-        draw_pair(axes[0], part)
-        _begin_near(axes[0, 0])
-        finish(figure, axes, part, "data sets, each the mean over its parts")
+        left, right = figure.subplots(1, 2, width_ratios=[1, 1.25])
+        draw_pair((left, right), part)
+        _begin_near(left)
+        finish(figure, (left, right), part, "data sets, each the mean over its parts")
+        label_ends(left)
     save_figure(figure, path)
 
 
@@ -214,67 +216,69 @@ def _draw_weights(rows: Sequence[dict[str, Any]], path: Path) -> None:
     n_rows = -(-len(panels) // 2)
     figure = new_figure(11.5, 1.35 * n_rows + 0.9)
     with styled():
-        axes = figure.subplots(n_rows, 2, squeeze=False, sharex=True)
-        for ax, (name, weights) in zip(axes.T.flat, panels.items(), strict=False):
-            _draw_stems(ax, weights)
-            ax.set_title(name, fontsize=11)
-        for ax in axes.T.flat[len(panels) :]:
+        axes = figure.subplots(n_rows, 2, squeeze=False, sharex=True, sharey=True)
+        for ax, (name, weights) in zip(axes.flat, panels.items(), strict=False):
+            largest = np.abs(weights).max()
+            _draw_stems(ax, weights / (largest or 1))
+            ax.set_title(f"{name}, largest weight {_size(largest)}", fontsize=10)
+        _name_features(axes[0, 0])
+        for ax in axes.flat[len(panels) :]:
             ax.set_axis_off()
-        note = _TEXTS("weights-note", n_parts=_most_parts(found))
-        figure.supxlabel(note, fontsize=10, color=MUTED)
-        figure.supylabel("average weight", fontsize=10, color=MUTED)
+        letter_panels(axes.flat[: len(panels)])
+        figure.supxlabel(_TEXTS("weights-note", n_parts=_most_parts(found)), fontsize=10, color=INK)
+        figure.supylabel("average weight, divided by the largest", fontsize=10, color=INK)
     save_figure(figure, path)
 
 
 def _draw_stems(ax: Axes, weights: np.ndarray) -> None:
-    """Draw each weight as a line from zero."""
-    ax.axvspan(-0.5, 2 * _N_RELEVANT - 0.5, color=MUTED, alpha=0.12, linewidth=0)
-    ax.vlines(np.arange(len(weights)), 0, weights, color=INK, linewidth=1.1)
+    """Draw each weight as a line from zero, the two of a feature side by side."""
+    ax.axvspan(0.25, _N_RELEVANT + 0.75, color=MUTED, alpha=0.12, linewidth=0)
+    ax.vlines(0.75 + np.arange(len(weights)) / 2, 0, weights, color=INK, linewidth=1.1)
     ax.axhline(0, color=MUTED, linewidth=0.8)
-    ax.set_xlim(-1, len(weights))
-    ax.yaxis.set_major_locator(MaxNLocator(3, symmetric=True))
-    ax.yaxis.set_major_formatter(lambda value, _: _tick(value))
-    ax.margins(y=0.1)
+    ax.set(xlim=(-0.5, len(weights) / 2 + 1.5), ylim=(-1.1, 1.1), yticks=(-1, 0, 1))
 
 
-def _tick(value: float) -> str:
-    """Write a weight briefly, however large it is."""
-    if abs(value) < 1e4:
-        return f"{value:g}"
-    mantissa, _, exponent = f"{value:.0e}".partition("e")
-    return rf"${mantissa} \cdot 10^{{{int(exponent)}}}$"
+def _name_features(ax: Axes) -> None:
+    """Say which features are relevant, on an axis that counts features from 1."""
+    ax.set_xticks([1, *range(10, 101, 10)])
+    said = "← 30 relevant features, 70 irrelevant ones →"
+    place = (_N_RELEVANT + 1.5, 0.96)
+    ax.annotate(said, place, xycoords=("data", "axes fraction"), fontsize=9, color=MUTED, va="top")
 
 
 def _draw_variances(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw MEDN Fig. 6: average posterior variances of the features under LapMEDN."""
     found = _average_of(rows, "variances")
-    figure = new_figure(11.5, 2.3 * max(len(found), 1) + 0.7)
+    n_panels = max(len(found), 1)
+    figure = new_figure(11.5, 2.2 * n_panels + 0.7)
     with styled():
-        axes = figure.subplots(max(len(found), 1), 1, squeeze=False, sharex=True)[:, 0]
+        axes = figure.subplots(n_panels, 1, squeeze=False, sharex=True, sharey=True)[:, 0]
         for ax, (name, (variances, _)) in zip(axes, found.items(), strict=False):
-            _draw_diamonds(ax, variances)
-            share = 100 * _within_groups(variances)
-            ax.set_title(
-                f"{name}: {share:.2g} % of the relevant features' variation lies within groups",
-                fontsize=11,
-            )
+            _draw_diamonds(ax, variances / np.median(variances[_N_RELEVANT:]))
+            ax.set_title(f"{name}: {100 * _within_groups(variances):.2g} % within groups")
+        _name_features(axes[0])
+        letter_panels(axes)
         axes[-1].set_xlabel(_TEXTS("variances-note", n_parts=_most_parts(found)))
-        figure.supylabel("average posterior variance", fontsize=10, color=MUTED)
+        figure.supylabel(
+            "posterior variance, divided by the irrelevant features' median", fontsize=10, color=INK
+        )
     save_figure(figure, path)
 
 
 def _draw_diamonds(ax: Axes, variances: np.ndarray) -> None:
     """Draw variances on a logarithmic scale, the groups of relevant features joined and shaded."""
+    features = np.arange(1, len(variances) + 1)
     for start in range(0, _N_RELEVANT, _GROUP):
-        copies = np.arange(start, start + _GROUP)
+        copies = slice(start, start + _GROUP)
         if (start // _GROUP) % 2 == 0:
-            ax.axvspan(start - 0.5, start + _GROUP - 0.5, color=MUTED, alpha=0.12, linewidth=0)
-        ax.plot(copies, variances[copies], color=INK, linewidth=1.2, linestyle="-")
+            ax.axvspan(start + 0.5, start + _GROUP + 0.5, color=MUTED, alpha=0.12, linewidth=0)
+        ax.plot(features[copies], variances[copies], color=INK, linewidth=1.2, linestyle="-")
     style = {**series_style("LapMEDN"), "linestyle": "none", "markersize": 4}
-    ax.plot(np.arange(len(variances)), variances, **style)
-    ax.axvline(_N_RELEVANT - 0.5, color=MUTED, linewidth=1, linestyle=":")
+    ax.plot(features, variances, **style)
+    ax.axvline(_N_RELEVANT + 0.5, color=MUTED, linewidth=1, linestyle=":")
     ax.set_yscale("log")
-    ax.set_xlim(-1, len(variances))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.set_xlim(-0.5, len(variances) + 1.5)
     ax.grid(axis="y")
 
 
@@ -286,16 +290,18 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
     """Sum ``synthetic-correlated`` up."""
     shown = [row for row in rows if row.get("error") is not None]
     means = _averaged(shown)
+    lines = table_lines(means)
     fair = [row for row in shown if row["model"] in COMPARED]
     caption = _TEXTS(
         "caption",
         sets=counted(n_units(means), "data set"),
+        notice=_notice(lines),
         grids=grids_text(fair_grids(RANGES)),
         choice=CHOICE[scale],
         choices=choices_text(fair),
         ends=ends_text(shown),
     )
-    report = report_errors(shown, table_lines(means), (), caption)
+    report = report_errors(shown, lines, (), caption)
     more = paragraphs(
         _compare_optima(shown),
         _count_ends(shown),
@@ -307,6 +313,23 @@ def report_correlated(rows: Sequence[dict[str, Any]], scale: str) -> Report:
         caption=report.caption + (f"\n{more}\n" if more else ""),
         captions={"weights": _about_weights(shown), "variances": _about_variances(shown)},
     )
+
+
+def _notice(lines: Sequence[dict[str, Any]]) -> str:
+    """Say how a lead over M3N changes with the number of sequences, if there are several."""
+    by_size = groups(
+        [line for line in lines if line["model"] in COMPARED and "to_m3n" in line], "n_train",
+        order=lambda n: n,
+    )  # fmt: skip
+    if len(by_size) < 2:
+        return ""
+    few, *_, many = by_size
+    least = min(by_size[few], key=lambda line: line["to_m3n"])
+    later = {line["model"]: line["to_m3n"] for line in by_size[many]}.get(least["model"])
+    if later is None:
+        return ""
+    points = {"first": -100 * least["to_m3n"], "last": -100 * later}
+    return _TEXTS("notice", model=least["model"], few=few, many=many, **points)
 
 
 def _about_weights(rows: Sequence[dict[str, Any]]) -> str:
@@ -340,7 +363,7 @@ def _size(value: float) -> str:
     if value < 1e4:
         return f"{float(f'{value:.2g}'):g}"
     mantissa, _, exponent = f"{value:.1e}".partition("e")
-    return f"{mantissa} · 10^{int(exponent)}"
+    return f"{mantissa} · 10{str(int(exponent)).translate(_RAISED)}"
 
 
 def _compare_optima(rows: Sequence[dict[str, Any]]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.samples import pack
@@ -169,9 +170,20 @@ def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
     with styled():
         axes = figure.subplots(2, len(settings), sharey="row", squeeze=False)
         for column, (n_relevant, part) in zip(axes.T, settings.items(), strict=True):
-            column[0].set_title(f"{n_relevant} of 100 features relevant")
             draw_pair(column, part)
-        finish(figure, axes, rows, "random CRFs")
+            column[0].set(title=f"{n_relevant} of 100 features relevant", xlabel="")
+        for ax in axes[:, 1:].flat:
+            ax.set_ylabel("")
+        handles, names = axes[0, 0].get_legend_handles_labels()
+        found = sorted(zip(names, handles, strict=True), key=lambda pair: place(pair[0]))
+        n_columns = min(len(found), 5, int(figure.get_figwidth() / 2.2))  # a column has 2.2 inches
+        figure.legend(
+            [handle for _, handle in found],
+            [name for name, _ in found],
+            loc="outside upper center",
+            ncols=n_columns,
+        )
+        finish(figure, axes.flat, rows, "random CRFs")
     save_figure(figure, path)
 
 
@@ -188,23 +200,9 @@ def draw_pair(axes: Sequence[Any], rows: Iterable[dict[str, Any]]) -> None:
     draw_grouped_errors(axes[1], less, unit="sequences", reference=_REFERENCE)
 
 
-def finish(figure: Any, axes: np.ndarray, rows: Iterable[dict[str, Any]], units: str) -> None:
-    """Add the legend of all panels, and how many repetitions there are."""
-    handles: dict[str, Any] = {}
-    for ax in axes.flat:
-        found, names = ax.get_legend_handles_labels()
-        handles = dict(zip(names, found, strict=True)) | handles
-        if len(axes) > 1 and ax not in axes[-1]:
-            ax.set_xlabel("")
-        if len(axes) > 1 and ax not in axes[:, 0]:
-            ax.set_ylabel("")
-    names = sorted(handles, key=place)
-    figure.legend(
-        [handles[name] for name in names],
-        names,
-        loc="outside upper center",
-        ncols=min(len(names), 5, int(figure.get_figwidth() / 2.2)),  # a column has 2.2 inches
-    )
+def finish(figure: Any, axes: Iterable[Any], rows: Iterable[dict[str, Any]], units: str) -> None:
+    """Add the panels' letters, and how many repetitions there are."""
+    letter_panels(axes)
     n = n_units(rows)
     one = _TEXTS("one-repetition", units=units)
     note = one if n == 1 else _TEXTS("repetitions", n=n, units=units)
@@ -248,7 +246,8 @@ def report_errors(
         sequences=100 * mean_of(values(rows, "truth_sequences")).value,
     )
     fair = [row for row in rows if row["model"] in COMPARED]
-    said = paragraphs(caption, " ".join([*_findings(lines, settings), truth]), shapes_text(fair))
+    found = " ".join([*_findings(lines, settings), truth])
+    said = paragraphs(caption, found, shapes_text(fair))
     return Report(
         (*settings, "n_train", "model", "units", "error", "interval", "to_m3n",
          "to_m3n_interval"),

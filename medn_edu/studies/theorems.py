@@ -24,6 +24,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, save_figure, styled
 from medn_edu.studies.kit.specs import FitSpec, Report, Study
 from medn_edu.studies.kit.summary import MISSING, Column, Row, groups, table, values
@@ -67,21 +68,18 @@ def _short(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-_EDGES = (1e-17, 1e3)  # what is beyond is drawn at the edge, 0 at the left one
-_POWERS = range(-15, 3, 3)
+_EDGES = (1e-11, 1e13)  # what is beyond is drawn at the edge, 0 at the left one
+_POWERS = (-6, -3, 0, 3, 6, 9, 12)
 _GAP = 0.7  # above a heading
 _PARTS = {"MEDN §5": "MEDN, §5 (variational)", "MEDN B.5": "MEDN, B.5 (PAC-Bayes)"}
 _MARKS: dict[str, dict[str, Any]] = {
     "discrepancy": {
         "marker": "o", "color": palette.BLUE,
-        "label": "apart; of an inequality, the violation (0: none)",
-    },
-    "tolerance": {
-        "marker": "|", "color": MUTED, "markersize": 9, "markeredgewidth": 1.8, "label": "tolerance",
+        "label": "difference of the two sides (of an inequality, its violation)",
     },
     "with_slip": {
         "marker": "o", "color": ERROR, "markerfacecolor": "white", "markeredgewidth": 1.4,
-        "label": "the same with a slip",
+        "label": "the same with a slip put in",
     },
 }  # fmt: skip
 
@@ -92,10 +90,10 @@ def _draw(rows: Sequence[Any], path: Path) -> None:
     axes = figure.subplots(1, 2)
     for ax, panel in zip(axes, panels, strict=True):
         draw_checks(ax, panel)
-        ax.set_xlabel("largest difference between the two sides")
     longest = max(ax.get_ylim()[0] for ax in axes)
     for ax in axes:
         ax.set_ylim(bottom=longest)  # lines as far apart on the left as on the right
+    letter_panels(axes)
     with styled():
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     save_figure(figure, path)
@@ -133,20 +131,26 @@ def _blocks(rows: Sequence[Any]) -> dict[str, list[Row]]:
 
 
 def draw_checks(ax: Axes, rows: Sequence[Any]) -> None:
-    """Draw a line of dots for each statement, under headings that say where it is from."""
+    """Draw a line of dots for each statement, under headings that say where it is from.
+
+    Differences are shares of the statement's tolerance, so that all are to be on one side of 1.
+    """
     lines = _lines(rows)
     y = np.array([place for place, _, row in lines if row])
     shown = [row for _, _, row in lines if row]
     with styled():
         ax.hlines(y, *_EDGES, color=palette.HAIRLINE, linewidth=0.8, zorder=0)
+        ax.axvline(1, color=MUTED, linestyle="--", linewidth=1.2, label="tolerance")
         for column, style in _MARKS.items():
-            values = np.clip([float(row[column]) for row in shown], *_EDGES)
-            ax.plot(values, y, linestyle="none", clip_on=False, zorder=3, **style)
+            shares = [float(row[column]) / row["tolerance"] for row in shown]
+            found = np.clip(shares, *_EDGES)
+            ax.plot(found, y, linestyle="none", clip_on=False, zorder=3, **style)
         ax.set(xscale="log", xlim=(_EDGES[0] / 4, _EDGES[1]), ylim=(max(y) + 0.7, -0.7))
         ax.set_xticks(
             [_EDGES[0], *(10.0**power for power in _POWERS)],
-            ["0", *(f"$10^{{{power}}}$" for power in _POWERS)],
+            ["0", *(f"$10^{{{power}}}$" if power else "1" for power in _POWERS)],
         )
+        ax.set_xlabel("largest difference, divided by the tolerance")
         ax.minorticks_off()
         ax.set_yticks([place for place, _, _ in lines], [text for _, text, _ in lines])
         for label, (_, _, row) in zip(ax.get_yticklabels(), lines, strict=True):

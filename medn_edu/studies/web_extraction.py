@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets.pages import VERSION
 from medn_edu.estimators import L1M3N
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import half_interval
 from medn_edu.studies.kit.fair import (
@@ -321,6 +322,7 @@ def _draw_scores(rows: Sequence[Row], path: Path) -> None:
             draw_grouped_errors(
                 below, _curves(trees, f"{score}_more"), unit="records", reference=_REFERENCE
             )
+        letter_panels(axes.flat)
         handles, names = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=6)
         n = max(line["draws"] for line in lines)

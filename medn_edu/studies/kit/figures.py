@@ -70,7 +70,7 @@ def draw_grouped_errors(
         if reference:
             ax.axhline(0, color=INK, linewidth=1, zorder=0.5)
             ax.yaxis.set_major_formatter(lambda value, _: f"{value:+.3g}" if value else "0")
-            ax.set_ylabel(f"points more than {reference}")
+            ax.set_ylabel(f"difference from {reference} (percentage points)")
         else:
             ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g} %")
             ax.set_ylabel("test error (% of labels)")

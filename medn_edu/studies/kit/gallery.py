@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medn_edu.explorers.kit.picture import small_png
 from medn_edu.files import write_atomically
 from medn_edu.studies.kit.runs import RUN_COLUMNS, command, duration_text, expected_time
 from medn_edu.studies.kit.specs import TIMES as TIME_COLUMNS
@@ -255,7 +256,9 @@ def _stem(study: Study, name: str) -> str:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a file, or remove the copy of one that is no more."""
-    if source.exists():
+    if source.suffix == ".png" and source.exists():
+        write_atomically(target, small_png(source.read_bytes()))
+    elif source.exists():
         shutil.copyfile(source, target)
     else:
         target.unlink(missing_ok=True)

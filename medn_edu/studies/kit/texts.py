@@ -43,8 +43,8 @@ class Texts:
 
 def paragraphs(*texts: str, width: int = 100) -> str:
     """Return texts as paragraphs with lines of at most this width; empty ones are left out."""
-    filled = [textwrap.fill(text, width, break_on_hyphens=False) for text in texts if text]
-    return "\n\n".join(filled)
+    parts = "\n\n".join(texts).split("\n\n")
+    return "\n\n".join(textwrap.fill(part, width, break_on_hyphens=False) for part in parts if part)
 
 
 def bullets(texts: Iterable[str]) -> str:
