@@ -131,6 +131,13 @@ def _lessons(frames: dict[float, LatticeFrame], predicted: list[int]) -> list[Le
     return lessons
 
 
+_CAPTION = (
+    "A word, and below it a column of labels for each position. The more strongly the pixels favour "
+    "a label, the larger its dot. The dashed path reads each position alone, and the solid one also "
+    "counts transitions. Move the slider and watch where the two paths part."
+)
+
+
 def best_path(
     model: Any = None,
     x: np.ndarray | None = None,
@@ -207,7 +214,9 @@ def best_path(
         )
 
     lessons = _lessons(frames, [classes.index(label) for label in model.predict([x])[0]])
-    return Explorer(figure, update, alt, lessons=lessons, name="lattice", strength=time)
+    return Explorer(
+        figure, update, alt, caption=_CAPTION, lessons=lessons, name="lattice", strength=time
+    )
 
 
 EXHIBIT = Exhibit("The best path jumps as transitions gain strength", "start-here", best_path)
