@@ -131,7 +131,7 @@ def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: 
         (curve,) = ax.plot(lams, smaller, "-", color=palette.BLUE, label="KL")
         slope = 1e-2 * np.array([1, 10**-1.5])
         ax.plot([1, 1e3], slope, "--", color=MUTED, lw=1)
-        ax.text(20, 3.5e-3, "like 1/√λ", ha="left", va="center", color=MUTED)
+        ax.text(30, 6e-3, "like 1/√λ", ha="left", va="center", color=MUTED)
         ax.set(xscale="log", yscale="log", xlim=lams[[0, -1]], ylim=(_LEAST, 1.3), xlabel="λ")
         # Plain text, which is drawn more quickly than formulas.
         ax.set_xticks([1, 1e2, 1e4], ["1", "100", "10,000"])
