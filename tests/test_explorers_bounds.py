@@ -36,36 +36,36 @@ def test_hidden_cuts_are_not_drawn():
 @pytest.mark.parametrize("lam", [0.1, 400.0, 1e6])
 def test_the_turning_line_is_the_touching_point(lam):
     """The first weight against the direction, from edges of the drawn ball: to a line's width."""
-    angles, first = touching_frame(np.log10(lam), 65).turned.T
+    angles, first = touching_frame(lam, 65).turned.T
     assert np.all(np.diff(angles) > 0)
     assert angles[[0, -1]].tolist() == [0, 90]
     for angle in (5, 40, 44, 46, 50, 85):
         direction = np.array([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))])
         exact = touching_kl(lam, direction)
         assert np.interp(angle, angles, first) == pytest.approx(exact[0], abs=2e-3)
-        smaller = touching_frame(np.log10(lam), angle).smaller
+        smaller = touching_frame(lam, angle).smaller
         shown = np.interp(np.log(lam), np.log(LAMS), np.log(smaller))
         assert shown == pytest.approx(np.log(exact.min()), abs=0.01)
 
 
 def test_norm_balls_shows_the_frame():
-    explorer = explorers.norm_balls().set(log_lam=4.0, angle=47)
+    explorer = explorers.norm_balls().set(lam=10_000, angle=47)
     explorer.frame()
-    [on_kl] = touching_frame(4.0, 47).touched["KL"]
+    [on_kl] = touching_frame(10_000, 47).touched["KL"]
     left, turned, smaller = (
         {line.get_label(): line.get_xydata() for line in ax.lines} for ax in explorer.figure.axes
     )
     np.testing.assert_allclose(left["on the KL ball"], [on_kl])
     np.testing.assert_allclose(turned["on the KL ball"], [[47, on_kl[0]]])
     np.testing.assert_allclose(turned["on the L1 ball"], [[47, 0]])
-    np.testing.assert_allclose(smaller["KL"][:, 1], touching_frame(4.0, 47).smaller)
+    np.testing.assert_allclose(smaller["KL"][:, 1], touching_frame(10_000, 47).smaller)
     assert "L1: exactly 0" in [text.get_text() for text in explorer.figure.axes[2].texts]
     said = explorer.set(angle=65).summary
     assert said.startswith(
-        "λ = 1e+04, direction 65 degrees: a line touches the KL ball in (0.0117,"
+        "λ = 10,000, direction 65 degrees: a line touches the KL ball in (0.0117,"
     )
     assert said.endswith("and the L1 ball in its corner (0, 1).")
-    assert "the L1 ball along an edge." in explorer.set(log_lam=6.0, angle=45).summary
+    assert "the L1 ball along an edge." in explorer.set(lam=1_000_000, angle=45).summary
 
 
 def by_the_theorem(n: int, setting: Setting) -> MarginBound:

@@ -50,7 +50,7 @@ def test_losses_shows_the_frame():
     slopes = [np.diff(line.get_ydata()) / np.diff(line.get_xdata()) for line in curves.lines[3:6]]
     assert np.ravel(slopes) == pytest.approx([frame.log_slope, *frame.hinge_slopes])
     said = {t.get_text() for t in curves.texts}
-    assert said >= {"log-loss 1.22, slope \u22121.08", "hinge 0.75, slope \u22122 to \u22121"}
+    assert said >= {"■ log-loss 1.22, slope \u22121.08", "● hinge 0.75, slope \u22122 to \u22121"}
     assert sum(bar.get_width() for bar in p.patches) == pytest.approx(1.0)
     names = [text(labels) for labels in AXI.labellings]
     widths = [bar.get_width() for bar in violation.patches[:-1]]

@@ -59,12 +59,14 @@ def test_the_tilted_prior_is_a_distribution_with_the_mean_of_the_curve(name, mat
 
 def test_shrinkage_shows_the_frame():
     explorer = explorers.shrinkage()
-    left, right, names = explorer.figure.axes
+    left, right = explorer.figure.axes
     for name in GALLERY:
         frame = tilting_frame(name, 0.5)
         assert f"posterior mean {frame.mean:.2f}" in explorer.set(prior=name, eta=0.5).summary
         assert f"mean {frame.mean:.2f}" in words(explorer)
-        assert [t.get_text() for t in names.texts if t.get_fontweight() == "bold"] == [name]
+        names = [text for text in right.texts if text.get_alpha() is None]
+        [bold] = [text.get_text() for text in names if text.get_fontweight() == "bold"]
+        assert bold.replace("\n", " ") == name
         assert [line.get_label() for line in wide(right, 3)] == [name]
         assert {tuple(dot.get_xydata()[0]) for dot in marked(right, "o")} == {(0.5, frame.mean)}
         after = next(line for line in left.lines if "posterior" in line.get_label())
@@ -82,6 +84,20 @@ def test_shrinkage_shows_the_frame():
         explorer.set(eta=eta).frame()  # a mean beyond the axes is marked at their edge
         assert marked(left, left_marker)
         assert marked(right, right_marker)
+
+
+def test_every_shrinkage_curve_has_its_name_where_it_ends():
+    explorer = explorers.shrinkage()
+    _, right = explorer.figure.axes
+    for lam, matched in itertools.product((1, 4, 9), (False, True)):
+        explorer.set(lam=lam, matched=matched).frame()
+        names = [text for text in right.texts if text.get_text().replace("\n", " ") in GALLERY]
+        ended = sorted(text.get_position()[1] for text in names if text.get_position()[0] > 3)
+        assert np.all(np.diff(ended) > 0.4), "no name lies over another"
+        listed = [text.get_text() for text in names if text.get_position()[0] < 0]
+        leave = {line.get_label(): line for line in right.lines if line.get_label() in GALLERY}
+        leave = {name: line for name, line in leave.items() if line.get_ydata()[-1] > 4}
+        assert set(listed) == set(leave)
 
 
 def test_tangents_shows_the_frame():
@@ -116,7 +132,7 @@ def test_an_intercept_far_below_is_marked_at_the_edge():
     [cut], [piece], [point] = marked(curve, "v"), wide(curve, 5), marked(conjugate, "o")
     assert curve.get_ylim()[0] < cut.get_ydata()[0] == piece.get_ydata()[1]
     assert not point.get_visible()
-    assert "KL = Λ*(9.74) = 16.18, outside" in words(explorer)
+    assert "Λ*(9.74) = 16.18, outside" in words(explorer)
     explorer.set(prior="Laplace", eta=0.5).frame()
     assert cut.get_marker() == "s"
     assert point.get_visible()
@@ -142,6 +158,17 @@ def test_outside_the_domain_there_is_no_posterior_and_no_tangent():
     assert "Λ(η) = ∞: no point, no tangent" in said
     assert any("no posterior" in text for text in said)
     assert not any("μ" in text or "KL" in text for text in said)
+
+
+def test_the_mean_lies_on_the_line_of_every_labelling_with_a_dual_variable():
+    explorer = explorers.two_weights().set(prior="Gaussian", C=0.3)
+    frame = two_weights_frame("Gaussian", 0.3)
+    assert [frame.slots[k].name for k in frame.bound] == ["aax", "xax"]
+    on_lines = frame.problem.differences[frame.rows] @ frame.mean - frame.wanted
+    np.testing.assert_allclose(on_lines[frame.bound], 0, atol=1e-3)
+    assert explorer.summary.endswith(
+        "50% of the posterior on the wrong side of each of the lines of aax, xax."
+    )
 
 
 def test_two_weights_shows_the_frame():

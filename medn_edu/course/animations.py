@@ -70,13 +70,13 @@ def _to_and_fro(_: Explorer) -> Moves:
 
 def _l2_to_l1_and_back(explorer: Explorer) -> Moves:
     """Return larger lambdas, the line turned on the narrow ball, smaller lambdas, and turned back."""
-    up, [start, end] = explorer.controls["log_lam"].values, [65, 25]
+    up, [start, end] = explorer.controls["lam"].values, [65, 25]
     turned = range(start, end - 1, -2)
     return [
-        *({"log_lam": value, "angle": start} for value in up),
-        *({"log_lam": up[-1], "angle": angle} for angle in turned),
-        *({"log_lam": value, "angle": end} for value in reversed(up)),
-        *({"log_lam": up[0], "angle": angle} for angle in reversed(turned)),
+        *({"lam": value, "angle": start} for value in up),
+        *({"lam": up[-1], "angle": angle} for angle in turned),
+        *({"lam": value, "angle": end} for value in reversed(up)),
+        *({"lam": up[0], "angle": angle} for angle in reversed(turned)),
     ]
 
 

@@ -19,8 +19,8 @@ from medn_edu.estimators import M3N
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
-from medn_edu.explorers.kit.letters import written
-from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
+from medn_edu.explorers.kit.letters import mark_label, written
+from medn_edu.explorers.kit.style import INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.inference import Potentials, k_best, node_potentials
 from medn_edu.samples import Samples, pack
 
@@ -66,20 +66,17 @@ def _draw_letters(
         extent = (t - half, t + half, 0, 1)
         ax.imshow(image, cmap=INK_ON_PAPER, vmin=0, vmax=images.max(), extent=extent)
         ax.text(t, 1.06, classes[true[t]], ha="center", va="bottom", color=MUTED, fontsize=11)
-        text = ax.text(t, -0.08, "", ha="center", va="top", fontsize=13)
-        (stroke,) = ax.plot([t - 0.1, t + 0.1], [-0.27, -0.1], "-", color=ERROR, lw=1.5)
-        slots.append((text, stroke))
+        text = ax.text(t, -0.1, "", ha="center", va="top", fontsize=13)
+        slots.append(text)
     ax.text(-0.55, 1.06, "truth", ha="right", va="bottom", color=MUTED)
     ax.text(-0.55, -0.08, "read as", ha="right", va="top", color=MUTED)
     ax.set(aspect="auto", xlim=(-0.5, len(images) - 0.5), ylim=(-0.34, 1.25))
     ax.set_axis_off()
 
     def show(path: np.ndarray) -> None:
-        for (text, stroke), code, right in zip(slots, path, true, strict=True):
-            wrong = bool(code != right)
+        for text, code, right in zip(slots, path, true, strict=True):
             text.set_text(classes[code])
-            text.set(color=ERROR if wrong else INK, fontweight="bold" if wrong else "normal")
-            stroke.set_visible(wrong)
+            mark_label(text, bool(code != right))
 
     return show
 
@@ -132,6 +129,13 @@ def _lessons(frames: dict[float, LatticeFrame], predicted: list[int]) -> list[Le
             lessons.append(Lesson(move, fact, lambda strength: frames[strength].lead < most / 2))
             break
     return lessons
+
+
+_CAPTION = (
+    "A word, and below it a column of labels for each position. The more strongly the pixels favour "
+    "a label, the larger its dot. The dashed path reads each position alone, and the solid one also "
+    "counts transitions. Move the slider and watch where the two paths part."
+)
 
 
 def best_path(
@@ -210,7 +214,9 @@ def best_path(
         )
 
     lessons = _lessons(frames, [classes.index(label) for label in model.predict([x])[0]])
-    return Explorer(figure, update, alt, lessons=lessons, name="lattice", strength=time)
+    return Explorer(
+        figure, update, alt, caption=_CAPTION, lessons=lessons, name="lattice", strength=time
+    )
 
 
 EXHIBIT = Exhibit("The best path jumps as transitions gain strength", "start-here", best_path)

@@ -128,12 +128,10 @@ def _draw_curves(ax: Axes) -> Callable[[LossesFrame], None]:
     ax.set(xlim=(-1.1, 3.1), ylim=(-0.15, 5.9), xticks=range(-1, 4), yticks=range(6))
     ax.set(xlabel="weight of the habit, $w_2$", ylabel="loss")
     title = ax.set_title("", y=1)  # a fixed place need not be searched for
-    looks = {"va": "center", "fontweight": "bold"}
-    log_text = ax.text(0.75, 5.65, "", color=palette.ORANGE_TEXT, **looks)
-    hinge_text = ax.text(0.75, 5.3, "", color=_HINGE, **looks)
-    ax.plot([0.38, 0.68], [5.65] * 2, "--", color=_LOG)
-    ax.plot([0.38, 0.68], [5.3] * 2, "-", color=_HINGE)
-    ax.text(-1, 1.06, "letters wrong", color=MUTED, fontsize=9)
+    looks = {"ha": "right", "va": "top", "fontweight": "bold", "fontsize": 9, "in_layout": False}
+    log_text = ax.text(1, 0.99, "", color=palette.ORANGE_TEXT, transform=ax.transAxes, **looks)
+    hinge_text = ax.text(1, 0.93, "", color=_HINGE, transform=ax.transAxes, **looks)
+    ax.text(-1, 1.06, "letters wrong", color=MUTED, fontsize=9, in_layout=False)
 
     def show(frame: LossesFrame) -> None:
         w, (left, right) = frame.habit, frame.hinge_slopes
@@ -147,10 +145,10 @@ def _draw_curves(ax: Axes) -> Callable[[LossesFrame], None]:
         for line, value, slope in zip(tangents, values, slopes, strict=True):
             reach = 0.28 / np.hypot(1, slope)
             line.set_data([w - reach, w + reach], [value - reach * slope, value + reach * slope])
-        title.set_text(f"Two losses of the word axi, ink $w_1$ = {frame.ink:.2f}")
-        log_text.set_text(f"log-loss {frame.log_loss:.2f}, slope {with_minus(frame.log_slope)}")
+        title.set_text(f"Two losses, ink $w_1$ = {frame.ink:.2f}")
+        log_text.set_text(f"■ log-loss {frame.log_loss:.2f}, slope {with_minus(frame.log_slope)}")
         span = " to ".join(with_minus(value, 0) for value in sorted({left, right}))
-        hinge_text.set_text(f"hinge {frame.hinge:.2f}, slope {span}")
+        hinge_text.set_text(f"● hinge {frame.hinge:.2f}, slope {span}")
 
     return show
 
@@ -163,19 +161,19 @@ def _draw_labellings(left: Axes, right: Axes) -> Callable[[LossesFrame], None]:
     left.set(xlim=(0, 1.32), ylim=(len(SHOWN) + 0.5, -0.6), xticks=[])
     names = [f"{_NAMES[row]}  {AXI.features[row, 1]:.0f}" for row in _ROWS]
     left.set_yticks(at, [*names, "21 others"])
-    left.set_title("Probability", y=1, pad=16)
+    left.set_title("Probability", y=1, pad=30)
     above = {"transform": left.transAxes, "fontsize": 9}
     left.text(-0.02, 1.01, "habit ", ha="right", **above)
-    left.text(0, 1.01, " log-loss: all count", color=palette.ORANGE_TEXT, **above)
+    left.text(0, 1.01, "log-loss:\nall count", color=palette.ORANGE_TEXT, **above)
     v_bars = right.barh(at, 0 * at, height=0.62, color=_OTHERS, ec=_HINGE, lw=0.5)
     v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
     right.axvline(0, color=MUTED, lw=0.8)
     right.set(xlim=(-_WIDEST, 7.2), ylim=left.get_ylim(), xticks=[], yticks=[])
     right.spines[["left", "bottom"]].set_visible(False)
     left.spines["bottom"].set_visible(False)
-    right.set_title(r"$\Delta\ell - \mathbf{w}^\top\Delta\mathbf{f}$", y=1, pad=16)
+    right.set_title("Violation", y=1, pad=30)
     above["transform"] = right.transAxes
-    right.text(0, 1.01, "hinge: the largest", color=_HINGE, **above)
+    right.text(0, 1.01, "hinge:\nthe largest", color=_HINGE, **above)
     for ax in (left, right):
         ax.tick_params(axis="y", length=0)
 
@@ -209,14 +207,15 @@ def _draw_marginals(ax: Axes) -> Callable[[LossesFrame], None]:
         cells.append((t, label, bar, box, words))
     ax.set(xlim=(-0.1, 3.8), ylim=(2.6, -0.6), yticks=range(3))
     ax.set_yticks(range(3), list(LETTERS))
-    ax.set_xticks([0.55, 1.85, 3.15], ["letter 1 (a)", "letter 2 (x)", "letter 3 (i)"])
+    ax.set_xticks([0.55, 1.85, 3.15], ["1 (a)", "2 (x)", "3 (i)"])
+    ax.set_xlabel("letter (and its true label)")
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
     title = ax.set_title("", y=1)
 
     def show(frame: LossesFrame) -> None:
         framed = frame.suppliers[0]
-        title.set_text(f"Node marginals; framed: {framed}")
+        title.set_text(f"Marginals; framed: {framed}")
         for t, label, bar, box, words in cells:
             inside = framed[t] == LETTERS[label]
             bar.set_width(1.1 * frame.marginals[t, label])
@@ -258,6 +257,13 @@ def _waits(habit: float, ink: float) -> bool:
     here, later = (losses_frame(ink, w) for w in (habit, 3.0))
     alike = abs(here.hinge - later.hinge) < 1e-9 and later.log_loss < here.log_loss
     return alike and here.hinge > 0 and here.wrong == 0 and here.suppliers == ["iax"]
+
+
+_CAPTION = (
+    "Left, the log-loss (dashed) and the hinge (solid) of *axi* as the habit's weight moves. Right, "
+    "what each of them looks at: probabilities and margin violations. Below them, how likely each "
+    "label is at each letter. Watch how many labellings decide the slope of each curve."
+)
 
 
 def losses() -> Explorer:
@@ -311,6 +317,7 @@ def losses() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_only_one_is_zero, _jumps, _waits],
         name="losses",
         habit=Time(-1.0, 3.0, _STEP, 0.5, label="w₂, weight of the habit", per_second=8),

@@ -117,7 +117,9 @@ def _joined(paths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _key(ax: Axes, y: float, x: list[float], **style: Any) -> Text:
     """Draw a key below the axes and return the text next to it (a legend takes thrice the time)."""
     ax.plot(x, [y] * len(x), transform=ax.transAxes, clip_on=False, **style)
-    return ax.text(x[-1] + 0.04, y, "", va="center", fontsize=9, transform=ax.transAxes)
+    look: dict[str, Any] = {"va": "center", "fontsize": 9, "in_layout": False}
+    place = {"xy": (x[-1], y), "xycoords": "axes fraction", "textcoords": "offset points"}
+    return ax.annotate("", xytext=(12, 0), **place, **look)
 
 
 def _draw_lattice(ax: Axes) -> Callable[[MarginsFrame], None]:
@@ -143,7 +145,7 @@ def _draw_lattice(ax: Axes) -> Callable[[MarginsFrame], None]:
     ax.set_yticks(range(3), LETTERS)
     ax.tick_params(axis="y", length=0, labelsize=12)
     ax.spines[["left", "bottom"]].set_visible(False)
-    ax.set_title("Best path, and with the loss added")
+    ax.set_title("Best paths")
     x = [0, 0.06, 0.12]
     best_key = _key(ax, -0.07, x, color=palette.BLUE, lw=2.6, linestyle="-")
     augmented_key = _key(ax, -0.13, x, color=palette.ORANGE, lw=5, linestyle=(0, (1.6, 0.8)))
@@ -183,7 +185,7 @@ def _draw_margins(ax: Axes) -> Callable[[MarginsFrame], None]:
         ends = places[losses == loss][[0, -1]] + [-0.6, 0.6]
         ax.fill_between(ends, _LOW, loss, color="#FBEDE3", lw=0, zorder=-2)
         ax.plot(ends, [loss, loss], "--", color=INK, lw=1.4)
-        wrong = f"{loss} wrong" if loss < 3 else "3 letters wrong"
+        wrong = f"{loss} wrong"
         ax.text(ends.mean(), _HIGH + 0.4, wrong, ha="center")
     words = "short of the\nmargin wanted"
     ax.text(places[11] + 0.5, _LOW + 0.2, words, ha="center", color="#8C3A00")
@@ -206,7 +208,7 @@ def _draw_margins(ax: Axes) -> Callable[[MarginsFrame], None]:
     ax.set_yticks(range(-2, 7, 2))
     ax.set_ylabel(r"margin $\mathbf{w}^\top \Delta\mathbf{f}(\mathbf{y})$", labelpad=1)
     ax.spines["bottom"].set_visible(False)
-    ax.set_title("How far the truth is ahead of the others")
+    ax.set_title("How far the truth is ahead")
     closest_key = _key(ax, -0.13, [0.03], marker="o", mec=palette.BLUE, ms=12, ls="none", **ring)
     worst_key = _key(ax, -0.19, [0.03], marker="s", mec=palette.ORANGE, ms=13, ls="none", **ring)
 
@@ -229,7 +231,7 @@ def _draw_margins(ax: Axes) -> Callable[[MarginsFrame], None]:
         margin = frame.margins[frame.closest[0]]
         closest_key.set_text(f"smallest margin: {frame.names(frame.closest)}, {margin:.2f}")
         worst_key.set_text(
-            f"farthest short of its loss: {frame.names(farthest)}, by {frame.hinge:.2f} (hinge)"
+            f"farthest short: {frame.names(farthest)}, by {frame.hinge:.2f} (hinge)"
             if farthest
             else "none falls short of its loss (hinge 0.00)"
         )
@@ -268,6 +270,14 @@ def _scales(word: str, habit: float, ink: float) -> bool:
     return here.best == half.best and doubled and here.hinge == 0 < half.hinge
 
 
+_CAPTION = (
+    "Left, the lattice of the word with the best path (solid) and the best path once the loss is "
+    "added (dashed). Right, the margin of each other labelling; the dashed lines are the margins "
+    "wanted, and arrows down show what is missing. Compare the ring (smallest margin) with the "
+    "square (farthest short): are they the same labelling?"
+)
+
+
 def margins() -> Explorer:
     """Return an explorer of a three-letter word's lattice and of its margins.
 
@@ -282,7 +292,7 @@ def margins() -> Explorer:
         `medn_edu.theory.axi`.
     """
     figure = new_figure(8.4, 4.9)
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.25])
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.4])
     with styled():
         show_lattice, show_margins = _draw_lattice(left), _draw_margins(right)
 
@@ -316,6 +326,7 @@ def margins() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_jumps, _falls_behind, _scales],
         name="margins",
         word=Choice([each.word for each in WORDS]),

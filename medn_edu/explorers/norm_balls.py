@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.controls import Slider, Time
+from medn_edu.explorers.kit.controls import Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
@@ -31,6 +31,12 @@ from medn_edu.theory.norms import (
 LAMS = np.logspace(-1, 6, 29)
 """Constants of the Laplace prior at which the smaller weight is drawn."""
 
+_CHOICES = (
+    *(0.1, 0.2, 0.4, 0.6, 1, 2, 4, 6, 10, 20, 36, 60, 100, 200, 400, 600),
+    *(k * 10**zeros for zeros in (3, 4, 5) for k in (1, 2, 4, 6)),
+    1_000_000,
+)
+
 _LOOKS = {
     "L1": (MUTED, "D", 12),
     "L2": (INK, "s", 11),
@@ -45,25 +51,29 @@ class TouchingFrame:
     """Lines of one direction, and where they touch the balls through (0, 1)."""
 
     lam: float
-    direction: np.ndarray  # of length 1, across the lines
+    direction: np.ndarray  # of length 1, perpendicular to the lines
     touched: Mapping[str, np.ndarray]  # the points by ball, as rows: an edge of L1 has two ends
     ball: np.ndarray  # boundary of the KL ball
     turned: np.ndarray  # angles, and the first weight of the point on the KL ball there
     smaller: np.ndarray  # the smaller weight of the point on the KL ball, for all of `LAMS`
 
 
-def touching_frame(log_lam: float, angle: float) -> TouchingFrame:
+def touching_frame(lam: float, angle: float) -> TouchingFrame:
     """Compute where lines touch balls; the angle is in degrees."""
     radians = np.deg2rad(angle)
     # Rounded, so that the two coordinates are alike at 45 degrees.
     direction = np.round([np.cos(radians), np.sin(radians)], 12) + 0.0
-    lam = float(10**log_lam)
     touched = {
         "KL": touching_kl(lam, direction)[None],
         "L2": touching_l2(direction)[None],
         "L1": touching_corners(direction),
     }
     return TouchingFrame(lam, direction, touched, *_ball(lam), _smaller(*direction))
+
+
+def in_full(lam: float) -> str:
+    """Write a constant as the text does: 0.4, 36 or 10,000, never in powers of ten."""
+    return f"{lam:,.0f}" if lam >= 10 else f"{lam:g}"
 
 
 def touching_kl(lam: float, direction: np.ndarray) -> np.ndarray:
@@ -121,11 +131,11 @@ def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: 
         (curve,) = ax.plot(lams, smaller, "-", color=palette.BLUE, label="KL")
         slope = 1e-2 * np.array([1, 10**-1.5])
         ax.plot([1, 1e3], slope, "--", color=MUTED, lw=1)
-        ax.text(10, 1e-3, "∝ 1/√λ", ha="right", va="center", color=MUTED)
+        ax.text(30, 6e-3, "like 1/√λ", ha="left", va="center", color=MUTED)
         ax.set(xscale="log", yscale="log", xlim=lams[[0, -1]], ylim=(_LEAST, 1.3), xlabel="λ")
         # Plain text, which is drawn more quickly than formulas.
-        ax.set_xticks([1, 1e2, 1e4, 1e6], ["1", "10²", "10⁴", "10⁶"])
-        ax.set_yticks([1, 1e-2, 1e-4], ["1", "10⁻²", "10⁻⁴"])
+        ax.set_xticks([1, 1e2, 1e4], ["1", "100", "10,000"])
+        ax.set_yticks([1, 1e-2, 1e-4], ["1", "0.01", "0.0001"])
         ax.minorticks_off()
     return curve, level
 
@@ -144,11 +154,11 @@ def _balls(ax: Axes) -> Show:
     ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
     ax.set(xlabel="mean μ₁", ylabel="mean μ₂", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11)
-    ax.set_title("Where a margin constraint touches balls")
+    ax.set_title("Where a line touches the balls")
 
     def show(frame: TouchingFrame) -> None:
         along = 4 * np.array([-frame.direction[1], frame.direction[0]])
-        lam.set_text(f"λ = {frame.lam:,.3g}" if frame.lam < 1000 else f"λ = {frame.lam:,.0f}")
+        lam.set_text(f"KL: λ = {in_full(frame.lam)}")
         ball.set_data(*frame.ball.T)
         area.set_xy(frame.ball)
         for name, points in frame.touched.items():
@@ -168,8 +178,9 @@ def _turned(ax: Axes) -> Show:
     (turning,) = ax.plot([0], [0], "-", color=palette.BLUE, lw=2.4)
     dots = _dots(ax)
     ax.set(xlim=(0, 90), ylim=(-0.08, 1.1), xticks=(0, 45, 90), yticks=(0, 1))
-    ax.set_xticklabels(["0°", "45°", "90°"])
-    ax.set_title("Its μ₁ as the line turns")
+    ax.set_xticklabels(["0", "45", "90"])
+    ax.set_xlabel("direction in degrees")
+    ax.set_title("μ₁ as the line turns")
 
     def show(frame: TouchingFrame) -> None:
         turning.set_data(*frame.turned.T)
@@ -196,7 +207,7 @@ def _smaller_weight(ax: Axes) -> Show:
     text = ax.text(0, 0, "", color=palette.BLUE, ha="right", va="top", fontweight="bold")
     l2_text = ax.text(LAMS[-1], 0, "L2", color=INK, ha="right", va="bottom")
     l1_text = ax.text(0.97, 0.02, "", ha="right", color=MUTED, transform=ax.transAxes)
-    ax.set_title("Its smaller mean as λ grows")
+    ax.set_title("The smaller mean")
 
     def show(frame: TouchingFrame) -> None:
         smaller, on_l2 = (float(frame.touched[name].min()) for name in ("KL", "L2"))
@@ -223,19 +234,19 @@ def _text(point: np.ndarray, digits: int) -> str:
 
 @lesson(
     "However large λ is, the smaller weight is not zero on the KL ball; on the L1 ball it is.",
-    {"log_lam": 6.0, "angle": 65},
+    {"lam": 1_000_000, "angle": 65},
 )
-def _never_sticks(log_lam: float, angle: float) -> bool:
-    touched = touching_frame(log_lam, angle).touched
+def _never_sticks(lam: float, angle: float) -> bool:
+    touched = touching_frame(lam, angle).touched
     return bool((touched["L1"] == 0).any() and 0 < touched["KL"].min() < 0.002)
 
 
 @lesson(
     "With a small λ the KL ball is the L2 ball, and no weight is small.",
-    {"log_lam": -1.0, "angle": 65},
+    {"lam": 0.1, "angle": 65},
 )
-def _round_like_l2(log_lam: float, angle: float) -> bool:
-    touched = touching_frame(log_lam, angle).touched
+def _round_like_l2(lam: float, angle: float) -> bool:
+    touched = touching_frame(lam, angle).touched
     apart = np.abs(touched["KL"] - touched["L2"])
     return bool(apart.max() < 0.01 and touched["KL"].min() > 0.3)
 
@@ -243,12 +254,19 @@ def _round_like_l2(log_lam: float, angle: float) -> bool:
 @lesson(
     "With a large λ the point on the KL ball runs from corner to corner while the line turns "
     "from 37 to 53 degrees.",
-    {"log_lam": 4.0, "angle": 53},
+    {"lam": 10_000, "angle": 53},
 )
-def _passes_fast(log_lam: float, angle: float) -> bool:
-    here, there = (touching_frame(log_lam, a).touched for a in (angle, 90 - angle))
+def _passes_fast(lam: float, angle: float) -> bool:
+    here, there = (touching_frame(lam, a).touched for a in (angle, 90 - angle))
     moved = {name: np.abs(here[name] - there[name]) for name in ("KL", "L2")}
     return bool(moved["KL"].min() > 0.9 and moved["L2"].max() < 0.25)
+
+
+_CAPTION = (
+    "Left, the L1 ball (dashed), the L2 ball (thin) and the KL ball (blue), each touched by a "
+    "line of the same direction. Right, where they are touched, as the line turns and as λ grows. "
+    "Watch the blue dot: how near does it come to a corner, and does it ever get there?"
+)
 
 
 def norm_balls() -> Explorer:
@@ -261,8 +279,8 @@ def norm_balls() -> Explorer:
     Returns
     -------
     Explorer
-        The explorer: its time is ``log_lam``, the decimal logarithm of lambda; ``angle`` is the
-        direction across the lines, in degrees.
+        The explorer: its time is ``lam``, the Laplace prior's constant; ``angle`` is the direction
+        perpendicular to the lines, in degrees.
     """
     figure = new_figure(8.0, 4.8)
     axes = figure.subplot_mosaic(
@@ -273,23 +291,23 @@ def norm_balls() -> Explorer:
         keys, names = axes["balls"].get_legend_handles_labels()
         figure.legend(keys, names, loc="outside lower center", ncols=3, handlelength=1)
 
-    def update(log_lam: float, angle: float) -> str:
-        frame = touching_frame(log_lam, angle)
+    def update(lam: float, angle: float) -> str:
+        frame = touching_frame(lam, angle)
         for show in panels:
             show(frame)
         on_kl, on_l2, on_l1 = (frame.touched[name] for name in ("KL", "L2", "L1"))
         corner = "along an edge" if len(on_l1) == 2 else f"in its corner {_text(on_l1[0], 0)}"
         return (
-            f"λ = {frame.lam:.3g}, direction {angle:.0f} degrees: a line touches the KL ball in "
+            f"λ = {in_full(frame.lam)}, direction {angle:.0f} degrees: a line touches the KL ball in "
             f"{_text(on_kl[0], 4)}, the L2 ball in {_text(on_l2[0], 2)}, and the L1 ball {corner}."
         )
 
-    def alt(log_lam: float, angle: float) -> str:
-        frame = touching_frame(log_lam, angle)
+    def alt(lam: float, angle: float) -> str:
+        frame = touching_frame(lam, angle)
         on_kl, on_l2 = frame.touched["KL"], frame.touched["L2"]
         return (
             f"Left, the L2 ball, the L1 ball and between them the KL ball of a Laplace prior with "
-            f"λ = {frame.lam:.3g}, all through (0, 1), each touched by a line across {angle:.0f} "
+            f"λ = {in_full(frame.lam)}, all through (0, 1), each touched by a line across {angle:.0f} "
             f"degrees. Upper right, the first weight where it touches, as the line turns: a wave on the "
             f"L2 ball, a step at 45 degrees on the L1 ball, between them the KL ball, now "
             f"{on_kl[0, 0]:.4f}. Lower right, the smaller weight there against λ: now "
@@ -300,9 +318,10 @@ def norm_balls() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_never_sticks, _round_like_l2, _passes_fast],
         name="norm-balls",
-        log_lam=Time(-1.0, 6.0, 0.25, 2.0, label="log₁₀ λ", per_second=8),
+        lam=listed(_CHOICES, 36, "λ", texts=[in_full(lam) for lam in _CHOICES], per_second=8),
         angle=Slider(5, 85, 1, 65, label="direction in degrees"),
     )
 

@@ -12,8 +12,8 @@ from medn_edu.datasets import Handwriting, load_handwriting
 from medn_edu.estimators import CRF, M3N
 from medn_edu.explorers.kit.controls import Choice, Slider
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
-from medn_edu.explorers.kit.letters import written
-from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
+from medn_edu.explorers.kit.letters import mark_label, written
+from medn_edu.explorers.kit.style import INK_ON_PAPER, MUTED, new_figure, styled
 
 _WIDTH = 7.2
 _LETTER = 0.84  # width of a letter's image, as a share of its column
@@ -70,26 +70,22 @@ def _draw_slots(
         truth = ax.text(t, above, "", ha="center", va="bottom", color=MUTED, fontsize=12)
         label = ax.text(t, below, "", ha="center", va="top", fontsize=13)
         sure = ax.text(t, last, "", ha="center", va="top", color=MUTED, fontsize=9)
-        ends = [below - 3 * gap, below - 0.5 * gap]
-        (stroke,) = ax.plot([t - 0.16, t + 0.16], ends, "-", color=ERROR, lw=1.5)
-        slots.append((image, truth, label, sure, stroke))
+        slots.append((image, truth, label, sure))
     for y, name in zip(rows, ("truth", "read as", "sure"), strict=True):
         ax.text(-0.6, y, name, ha="right", va="bottom" if y > 0 else "top", color=MUTED)
     ax.set(aspect="auto", xlim=(-0.55, right), ylim=(last - line - gap, 1 + gap + line))
     ax.set_axis_off()
 
     def show(frame: ReadingFrame) -> None:
-        for t, (image, truth, label, sure, stroke) in enumerate(slots):
+        for t, (image, truth, label, sure) in enumerate(slots):
             here = t < len(frame.true)
             for artist in (image, truth, label, sure):
                 artist.set_visible(here)
-            wrong = here and bool(frame.wrong[t])
-            stroke.set_visible(wrong)
             if here:
                 image.set(data=frame.images[t], clim=(0, float(frame.images.max())))
                 truth.set_text(str(frame.true[t]))
                 label.set_text(str(frame.predicted[t]))
-                label.set(color=ERROR if wrong else INK, fontweight="bold" if wrong else "normal")
+                mark_label(label, bool(frame.wrong[t]))
                 sure.set_text(f"{100 * frame.confidence[t]:.0f} %")
 
     return show

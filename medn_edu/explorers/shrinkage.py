@@ -200,7 +200,7 @@ def draw_shrinkage(
             for end in curve.domain:
                 if np.isfinite(end):
                     ax.axvline(end, color=style["color"], linestyle=":", linewidth=1, zorder=0)
-        ax.set(ylim=(-reach, reach), xlabel="η", ylabel="posterior mean")
+        ax.set(ylim=(-reach, reach), xlabel="natural parameter η", ylabel="posterior mean")
         if legend:
             ax.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="white")
 
@@ -369,33 +369,26 @@ def _mode(ax: Axes) -> Show:
     return show
 
 
-def _all_curves(ax: Axes, below: Axes) -> Show:
-    """Draw the shrinkage curves of the gallery, and their names on axes below."""
+def _all_curves(ax: Axes) -> Show:
+    """Draw the shrinkage curves of the gallery, the chosen one in colour, each with its name."""
     draw_cross(ax)
     nowhere = np.zeros(2)
-    lines = {
-        name: ax.plot(nowhere, nowhere, label=name, **style)[0] for name, style in STYLES.items()
-    }
+    lines = {name: ax.plot(nowhere, nowhere, "-", label=name)[0] for name in STYLES}
     ends = [ax.axvline(0, linestyle=":", lw=1.5, color=MUTED) for _ in range(2)]
     (now,) = ax.plot([0], [0], "o", color=INK, ms=9, zorder=6, clip_on=False)
     (drop,) = ax.plot(nowhere, nowhere, "-", color=INK, lw=1, zorder=0)
-    ax.set(xlim=(-_ETA, _ETA), ylim=(-_WEIGHT, _WEIGHT), xlabel="η", ylabel="posterior mean")
-    ax.set_title("Its mean draws the shrinkage curve")
-    names = {}  # plain artists: a third of the time that a legend takes in each frame
-    for k, (name, style) in enumerate(STYLES.items()):
-        x, y = (0.0, 0.85, 2.15, 3.1)[k // 2], 1 - k % 2
-        below.plot([x, x + 0.18], [y, y], **style)
-        names[name] = below.text(x + 0.22, y, name, va="center", fontsize=9)
-    below.set(xlim=(0, 4), ylim=(-0.5, 1.5))
-    below.set_axis_off()
+    ax.set(xlim=(-_ETA, _ETA), ylim=(-_WEIGHT, _WEIGHT))
+    ax.set(xlabel="natural parameter η", ylabel="posterior mean")
+    ax.set_title("The shrinkage curve")
+    show_names = _names(ax)
 
     def show(frame: TiltingFrame) -> None:
         for name, line in lines.items():
             curve, chosen = frame.curves[name], name == frame.name
             line.set_data(curve.eta, curve.mean)
-            line.set(alpha=1.0 if chosen else 0.4, linewidth=3.0 if chosen else 1.3)
+            line.set(**_look(name, chosen), linewidth=3.0 if chosen else 1.2)
             line.set_zorder(4 if chosen else 2)
-            names[name].set_fontweight("bold" if chosen else "normal")
+        show_names(frame)
         for line, end in zip(ends, frame.prior.domain, strict=True):
             line.set_visible(bool(np.isfinite(end)))
             if np.isfinite(end):
@@ -407,6 +400,48 @@ def _all_curves(ax: Axes, below: Axes) -> Show:
             now.set_data([frame.eta], [at])
             now.set_marker("^" if frame.mean > at else "v" if frame.mean < at else "o")
             drop.set_data([frame.eta] * 2, [0, at])
+
+    return show
+
+
+def _look(name: str, chosen: bool) -> dict[str, Any]:
+    """Return a curve's colour and dashes: few are emphasised, as eight of them cannot be told apart."""
+    if chosen:
+        return {"color": STYLES[name]["color"], "linestyle": "-"}
+    gaussian = name == "Gaussian"
+    return {"color": INK if gaussian else palette.GREY, "linestyle": "--" if gaussian else "-"}
+
+
+def _names(ax: Axes) -> Show:
+    """Write each curve's name at its right end, or into a list if it leaves the axes before."""
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    look: dict[str, Any] = {"va": "center", "fontsize": 9, "bbox": paper}
+    texts = {name: ax.text(0, 0, "", **look) for name in STYLES}
+    words = "leave at the top, from the left:"
+    heading = ax.text(-0.97 * _ETA, 0.93 * _WEIGHT, words, color=MUTED, **look)
+    longest = {"fontweight": "bold", "alpha": 0}  # keeps its room when the figure is laid out
+    ax.text(1.03 * _ETA, 0, "normal-inverse", **look, **longest)
+
+    def show(frame: TiltingFrame) -> None:
+        left, ended = {}, {}
+        for name, curve in frame.curves.items():
+            if curve.mean[-1] > _WEIGHT:
+                left[name] = float(np.interp(_WEIGHT, curve.mean, curve.eta))
+            else:
+                ended[name] = float(curve.mean[-1])
+            words = name.replace("-inverse ", "-inverse\n") if name in ended else name
+            chosen = name == frame.name
+            texts[name].set(text=words, color=INK if chosen else MUTED)
+            texts[name].set_fontweight("bold" if chosen else "normal")
+        for k, name in enumerate(sorted(left, key=lambda name: left[name])):
+            texts[name].set_position((-0.92 * _ETA, (0.81 - 0.12 * k) * _WEIGHT))
+        heading.set_visible(bool(left))
+        lowest = -np.inf
+        for name in sorted(ended, key=lambda name: ended[name]):
+            half = 0.055 * _WEIGHT * texts[name].get_text().count("\n") + 0.06 * _WEIGHT
+            at = max(ended[name], lowest + half)
+            texts[name].set_position((1.03 * _ETA, at))
+            lowest = at + half
 
     return show
 
@@ -478,6 +513,14 @@ def _selects(**values: Any) -> bool:
     return near.mean / near.eta < 0.11 and far.mean / far.eta > 0.9
 
 
+_CAPTION = (
+    "Left, the chosen prior (dashed) and what tilting makes of it. Right, the posterior's mean "
+    "against the natural parameter η: the curve of the chosen prior is thick, with a dot at the "
+    "present η, and the Gaussian's dashed. Compare the dot with the Gaussian at the same η: is the "
+    "weight smaller, as large, or larger?"
+)
+
+
 def shrinkage() -> Explorer:
     """Return an explorer of the gallery of priors: tilt one by ``eta`` and watch its mean.
 
@@ -490,16 +533,10 @@ def shrinkage() -> Explorer:
         The explorer: its time is ``eta``, from -3 to 3; ``prior`` is a name of the gallery, ``lam``
         the Laplace prior's constant, and ``matched`` stretches all priors to its variance.
     """
-    figure = new_figure(9.0, 4.3)
-    axes = figure.subplot_mosaic(
-        [["left", "right"], ["names", "names"]], width_ratios=[1, 1.15], height_ratios=[1, 0.14]
-    )
+    figure = new_figure(9.0, 4.1)
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.25])
     with styled():
-        panels = [
-            tilted_density(axes["left"]),
-            _mode(axes["left"]),
-            _all_curves(axes["right"], axes["names"]),
-        ]
+        panels = [tilted_density(left), _mode(left), _all_curves(right)]
 
     def update(prior: str, eta: float, lam: int, matched: bool) -> str:
         frame = tilting_frame(prior, eta, lam, matched)
@@ -520,6 +557,7 @@ def shrinkage() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_runs_away, _lets_go, _wall_moves, _selects],
         name="shrinkage",
         prior=Choice(list(STYLES), "Laplace"),

@@ -88,7 +88,7 @@ def _curve(ax: Axes) -> Show:
     draw_cross(ax)
     ax.set(xlim=(-_ETA, _ETA), ylim=(_LOW, _HIGH), xlabel="natural parameter η")
     ax.set(xticks=range(-2, 3), yticks=[-4, -2, 0, 2])
-    ax.set_title("Λ: height, slope and intercept")
+    ax.set_title("Λ and its tangent")
     nowhere = np.zeros(2)
     (tangent,) = ax.plot(nowhere, nowhere, "--", color=_TANGENT, lw=1.8, zorder=4)
     (curve,) = ax.plot(nowhere, nowhere, lw=2.4, zorder=3)
@@ -141,7 +141,7 @@ def _conjugate(ax: Axes) -> Show:
     """Draw Lambda*, with the cost of the mean."""
     ax.set(xlim=(-_MEAN, _MEAN), ylim=(0, _COST), xlabel="mean μ of the posterior")
     ax.set_yticks([0, 2])
-    ax.set_title("Λ*: divergence")
+    ax.set_title("Divergence")
     nowhere = np.zeros(2)
     (curve,) = ax.plot(nowhere, nowhere, lw=2.4, zorder=3)
     (cost,) = ax.plot(nowhere, nowhere, **_PIECE, zorder=2)
@@ -166,7 +166,7 @@ def _conjugate(ax: Axes) -> Show:
             around = np.array([-run, run])
             price.set_data(frame.slope + around, frame.kl + frame.eta * around)
             outside = "" if inside else ", outside"
-            text.set_text(f"KL = Λ*({_signed(frame.slope)}) = {frame.kl:.2f}{outside}")
+            text.set_text(f"Λ*({_signed(frame.slope)}) = {frame.kl:.2f}{outside}")
 
     return show
 
@@ -237,6 +237,13 @@ def _saturates(prior: str, eta: float) -> bool:
     return 0.9 * math.log(2) < kls[0] < kls[1] < kls[2] <= math.log(2)
 
 
+_CAPTION = (
+    "Left, a prior (dashed) and what tilting makes of it, and below it the divergence, the price of "
+    "its mean. Right, the curve Λ with its tangent (dashed) at the present η. Follow the tangent "
+    "back to η = 0, and compare the number there with the divergence on the left."
+)
+
+
 def tangents() -> Explorer:
     """Return an explorer of ``Lambda``: tilt a prior, and read height, slope and intercept.
 
@@ -291,6 +298,7 @@ def tangents() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_mirrored, _runs_away, _saturates],
         name="tangents",
         prior=Choice(list(PRIORS), "Gaussian"),

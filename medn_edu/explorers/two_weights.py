@@ -74,6 +74,11 @@ class TwoWeightsFrame:
         wrong = np.where([slot.is_true for slot in self.slots], 0.0, self.alpha)
         return int(wrong.argmax()) if wrong.max() > 0 else None
 
+    @property
+    def bound(self) -> list[int]:
+        """The slots of wrong labellings with positive dual variables: the mean lies on their lines."""
+        return [k for k, slot in enumerate(self.slots) if self.alpha[k] > 0 and not slot.is_true]
+
 
 @lru_cache(maxsize=256)
 def two_weights_frame(
@@ -155,7 +160,7 @@ def _plane(ax: Axes) -> Show:
     (mean,) = ax.plot([0], [0], "o", color=INK, mec="white", ms=9, zorder=7, **marks)
     ax.set(xlim=(_LOW, _HIGH), ylim=(_LOW, _HIGH), aspect="equal")
     ax.set(xlabel="$w_1$, weight of the ink", ylabel="$w_2$, weight of the habit")
-    ax.set_title("Posterior, and lines that bind its mean")
+    ax.set_title("The posterior and its mean")
     names = ["posterior mean μ", "posterior mode", "prior mean"]
     below = {"loc": "outside lower left", "ncols": 3, "handlelength": 1}
     ax.figure.legend([mean, mode, prior_mean], names, **below)
@@ -202,7 +207,7 @@ def _bars(ax: Axes) -> Show:
     total = ax.text(0.0, 0.0, "", va="top", ha="left", fontsize=10)
     ax.set(xlim=(-0.62, 1.3), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    ax.set_title("Dual variables α (full bar: C)")
+    ax.set_title("Dual variables α")
 
     def show(frame: TwoWeightsFrame) -> None:
         looks, count = _looks(frame.slots), len(frame.slots)
@@ -218,7 +223,7 @@ def _bars(ax: Axes) -> Show:
                 name.set_text(_name(frame, k, ": ", ", true"))
                 value.set_text(f"{alpha:.2f}" if alpha > 0 else "0")
                 value.set_color(INK if alpha > 0 else MUTED)
-        ax.set_ylim(max(count, 8) + 2.6, -0.8)
+        ax.set_ylim(max(count, 8) + 3.5, -0.8)
         total.set_position((-0.6, count))
         total.set_text(_below_the_bars(frame))
 
@@ -244,15 +249,20 @@ def _name(frame: TwoWeightsFrame, k: int, between: str, true: str) -> str:
 
 
 def _below_the_bars(frame: TwoWeightsFrame) -> str:
-    each = " for each word" if len(frame.xi) > 1 else ""
-    lines = [f"C = {frame.C:g}{each}", f"slack ξ = {_slack(frame)}"]
-    heaviest = frame.heaviest
-    if heaviest is not None:
-        lines += [
-            f"μ lies on the line of {_name(frame, heaviest, ': ', ', true')};",
-            f"{frame.missing[heaviest]:.0%} of the posterior on its wrong side",
-        ]
+    lines = [f"a full bar: C = {frame.C:g}", f"slack ξ = {_slack(frame)}"]
+    names = [_name(frame, k, ": ", "") for k in frame.bound]
+    if len(names) == 1:
+        lines += [f"μ lies on the line of {names[0]};", _missing(frame), "on its wrong side"]
+    elif names:
+        each = "both lines" if len(names) == 2 else f"all {len(names)} lines"
+        lines += [f"μ lies on {each};", _missing(frame), "on each wrong side"]
     return "\n".join(lines)
+
+
+def _missing(frame: TwoWeightsFrame) -> str:
+    """Return how much of the posterior lies on the wrong side of lines that the mean lies on."""
+    shares = sorted({f"{frame.missing[k]:.0%}" for k in frame.bound})
+    return f"{' to '.join({shares[0]: None, shares[-1]: None})} of the posterior"
 
 
 def _slack(frame: TwoWeightsFrame) -> str:
@@ -308,12 +318,10 @@ def _frame(prior: str, C: float, lam: int, words: str) -> TwoWeightsFrame:
 def _sentence(frame: TwoWeightsFrame, lam: int) -> str:
     constant = f", λ = {lam}" if frame.prior_name == "Laplace" else ""
     names = ", ".join(word.word for word in WORDS[: len(frame.xi)])
-    missed, k = "", frame.heaviest
-    if k is not None:
-        missed = (
-            f"; {frame.missing[k]:.0%} of the posterior on the wrong side of the line of "
-            f"{_name(frame, k, ' as ', ' (true)')}"
-        )
+    missed, bound = "", [_name(frame, k, " as ", "") for k in frame.bound]
+    if bound:
+        line = "the line of" if len(bound) == 1 else "each of the lines of"
+        missed = f"; {_missing(frame)} on the wrong side of {line} {', '.join(bound)}"
     return (
         f"{frame.prior_name} prior{constant}, C = {frame.C:g}, {names}: posterior mean "
         f"{_point(frame.mean)}, mode {_point(frame.mode)}, slack {_slack(frame)}, "
@@ -380,6 +388,14 @@ def _true_takes_the_rest(**values: Any) -> bool:
     )
 
 
+_CAPTION = (
+    "Left, the posterior over the two weights with its mean and its mode. Each thick line belongs "
+    "to a labelling with a positive dual variable, whose bar on the right has the same dashes. "
+    "Notice that the mean lies on every thick line: a margin binds the mean, while the posterior "
+    "goes on beyond the line."
+)
+
+
 def two_weights() -> Explorer:
     """Return an explorer of MEDN on the word *axi*, in the plane of its two weights.
 
@@ -418,6 +434,7 @@ def two_weights() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_mode_stays, _one_labelling, _half_below, _true_takes_the_rest],
         name="two-weights",
         prior=Choice(list(PRIORS), "Laplace"),

@@ -127,7 +127,7 @@ def draw_demo(words: Any, rows: Sequence[Row], path: Path) -> Path:
     with styled():
         true = [words.target[i] for i in shown]
         draw_words(top, images, true, read, letters_per_line=_LETTERS_PER_LINE)
-        top.set_title("The first test words as four models read them (wrong labels struck out)")
+        top.set_title("The first test words as four models read them (wrong labels framed)")
         draw_error_bars(left, [row["model"] for row in rows], [row["error"] for row in rows])
         left.set_xlabel("test error (% of labels)")
         left.set_title("Errors on all test words")

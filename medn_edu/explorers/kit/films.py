@@ -59,7 +59,7 @@ def gif(pngs: Sequence[bytes], per_second: float, *, alike: int = 10) -> bytes:
 def _palette(sample: Image.Image, alike: int) -> list[int]:
     """Return 256 colours, the most common first, no two alike.
 
-    Exact and apart, so that white stays white and a rare colour, such as that of a struck-through
+    Exact and apart, so that white stays white and a rare colour, such as that of a framed
     letter, is not mixed with another.
     """
     chosen: list[tuple[int, ...]] = []

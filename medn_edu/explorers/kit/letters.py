@@ -1,7 +1,7 @@
 """Handwritten words with the labels that models gave them.
 
 Each word is a row of letter images, its true labels above and a line of labels per model below.  A
-wrong label is vermilion, bold, and crossed by a stroke, so that it shows in grey print too.
+wrong label is vermilion, bold and framed: it shows in grey print too, and can still be read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 
@@ -146,6 +147,18 @@ def written(labels: Iterable[Any]) -> str:
     return ("" if all(len(name) == 1 for name in names) else " ").join(names)
 
 
+def mark_label(text: Text, wrong: bool) -> None:
+    """Show a label as right or, in a frame, as wrong."""
+    text.set(color=ERROR if wrong else INK, fontweight="bold" if wrong else "normal")
+    frame = {
+        "boxstyle": "square,pad=0.1",
+        "facecolor": "none",
+        "edgecolor": ERROR,
+        "linewidth": 1.2,
+    }
+    text.set_bbox(frame if wrong else None)
+
+
 def _models(predicted: Any) -> dict[str, Sequence[Sequence[Any]]]:
     if predicted is None:
         return {}
@@ -196,11 +209,6 @@ def _draw_labels(ax: Axes, labels: Any, true: Any, left: float, top: float) -> N
     y = top - 0.5 * _TEXT
     for t, label in enumerate(labels):
         x = left + t * (1 + _GAP) + 0.5
-        wrong = true is not None and label != true[t]
-        ax.text(
-            x, y, str(label), ha="center", va="center", fontsize=10,
-            color=MUTED if true is None else ERROR if wrong else INK,
-            fontweight="bold" if wrong else "normal",
-        )  # fmt: skip
-        if wrong:
-            ax.plot([x - 0.3, x + 0.3], [y - 0.24, y + 0.24], color=ERROR, linestyle="-", lw=1.2)
+        text = ax.text(x, y, str(label), ha="center", va="center", fontsize=10, color=MUTED)
+        if true is not None:
+            mark_label(text, bool(label != true[t]))
