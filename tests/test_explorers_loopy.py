@@ -135,7 +135,7 @@ def test_the_local_program_lies_above_the_exact_one_and_its_bounds_are_close(sig
     assert soft.soft_max == pytest.approx(0.5 * logsumexp(z))
 
 
-def test_hardening_shows_the_frame_and_time_runs_from_warm_to_cold() -> None:
+def test_hardening_shows_the_frame_and_time_runs_from_cold_to_warm() -> None:
     explorer = hardening().set(epsilon=0.0, evidence=0.5, signs="two repel", numbers="trw")
     assert "local program 12.00, exact value 9.35, gap 2.65" in explorer.summary
     left, right = explorer.figure.axes
@@ -143,7 +143,7 @@ def test_hardening_shows_the_frame_and_time_runs_from_warm_to_cold() -> None:
     assert right.texts[-1].get_text() == "gap 2.65"
     control = explorer.controls["epsilon"]
     assert control.kind == "time"
-    assert list(control.values) == sorted(TEMPERATURES, reverse=True)
+    assert list(control.values) == sorted(TEMPERATURES)
 
 
 def test_potentials_of_the_square() -> None:

@@ -187,7 +187,7 @@ def hardening() -> Explorer:
     Returns
     -------
     Explorer
-        The explorer: its time is ``epsilon``, from 1.5 down to 1/32 and then 0; ``evidence`` says how
+        The explorer: its time is ``epsilon``, from 0 and 1/32 up to 1.5; ``evidence`` says how
         much the nodes know on their own, ``signs`` what edges want; ``numbers`` are the counting
         numbers.
     """
@@ -218,6 +218,7 @@ def hardening() -> Explorer:
             f"{frame.soft_max:.2f}, with a gap of {frame.gap:.2f}."
         )
 
+    rising = TEMPERATURES[::-1]  # so that a slider moved to the right warms up
     return Explorer(
         figure,
         update,
@@ -225,7 +226,7 @@ def hardening() -> Explorer:
         lessons=[_sharpens, _gap_stays, _tie, _evidence_helps, _numbers_leave],
         name="hardening",
         epsilon=listed(
-            TEMPERATURES, 1.0, "ε, temperature", texts=[*map(_named, TEMPERATURES)], per_second=3
+            rising, 1.0, "ε, temperature", texts=[*map(_named, rising)], per_second=3
         ),
         evidence=listed(EVIDENCE, 1.0, "evidence at nodes"),
         signs=Choice(SIGNS, label="couplings"),

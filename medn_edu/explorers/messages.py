@@ -26,7 +26,7 @@ COUPLINGS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 SIGNS = ("all attract", "two repel")
 EDGE_COUNTS = (0.25, 0.5, 2 / 3, 1.0, 1.5)
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-TEMPERATURES = (2.0, 1.0, 0.5)
+TEMPERATURES = (0.5, 1.0, 2.0)
 NAMES = {(1.0, 0.0): "ones", (1.0, 1.0): "Bethe", (2 / 3, 1.0): "TRW"}
 
 _EVIDENCE = 0.7
