@@ -102,7 +102,7 @@ def test_names_tell_models_and_readings() -> None:
 
 
 def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
-    drawn = ResultBrowser(study, "words", "folds", n_rows=1)
+    drawn = ResultBrowser(study, "words", "folds")
     both = browser_frame(study, 1, 50, MODELS, rows=["M3N"])
     assert (list(both.here), both.rows, both.models) == (["M3N"], ["M3N"], MODELS)
     drawn.show(both, "")
@@ -137,7 +137,7 @@ def test_what_is_drawn_is_what_the_frame_says(study: StudyErrors) -> None:
     drawn.show(frame, "Two")
     left, right = drawn.figure.axes
     titles = [ax.get_title(loc="left") for ax in (left, right)]
-    assert titles == ["Two", "100 words, 4 folds"]
+    assert titles == ["Two", "100 words\n4 folds"]
     means = [line.get_ydata() for line in left.lines if line.get_marker() in ("o", "^")]
     curves = [frame.curves[name].values() for name in MODELS]
     assert np.allclose(means, [[100 * i.mean for i in curve] for curve in curves])
