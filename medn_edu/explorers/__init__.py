@@ -12,6 +12,7 @@ from medn_edu.explorers.kit.controls import Check, Choice, Control, Slider, Time
 from medn_edu.explorers.kit.explorer import Explorer, Frame, Lesson
 from medn_edu.explorers.kit.letters import draw_words, words_figure, words_height
 from medn_edu.explorers.kit.picture import Picture, SavedPicture
+from medn_edu.explorers.kit.sentences import Sentences
 from medn_edu.explorers.kit.style import (
     ERROR,
     INK,
@@ -77,6 +78,7 @@ __all__ = [
     "NormSolid",
     "Picture",
     "SavedPicture",
+    "Sentences",
     "ShrinkageCurve",
     "Slider",
     "Time",
