@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 
 from medn_edu.explorers import INK, new_figure, save_figure, series_style, styled
 from medn_edu.explorers.kit import palette, style
+from medn_edu.explorers.kit.panels import label_ends, letter_panels, readable
 from medn_edu.explorers.laplace import draw_bells, draw_gaps, draw_rates
 from medn_edu.studies.kit.figures import draw_error_bars, draw_errors
 from medn_edu.studies.kit.summary import Curve
@@ -122,3 +123,32 @@ def test_rates_are_straight_and_too_many_curves_are_refused():
     ):
         with pytest.raises(ValueError, match=said):
             draw()
+
+
+def test_panels_have_letters_and_curves_their_names_without_overlap():
+    figure = new_figure(7, 3)
+    with styled():
+        left, right = axes = figure.subplots(1, 2, sharey=True)
+        left.set_title("falling")
+        for k, name in enumerate(["M3N", "CRF", "L1-CRF", "far away"]):
+            for ax in axes:
+                ax.errorbar([1, 2, 3], [3, 2, 1 + k / 100 + (k == 3)], yerr=0.1, label=name)
+    letter_panels(axes)
+    label_ends(*axes)
+    figure.draw_without_rendering()
+    assert [ax.get_title(loc="left") for ax in axes] == ["(a) falling", "(b)"]
+    for ax in axes:
+        assert [text.get_text() for text in ax.texts] == ["M3N", "CRF", "L1-CRF", "far away"]
+        heights = sorted(text.get_position()[1] * ax.bbox.height for text in ax.texts)
+        assert min(np.diff(heights)) > 1.2 * 9 * figure.dpi / 72, "lines of text need this much"
+        far = ax.texts[3]
+        at_end = ax.transAxes.inverted().transform(ax.transData.transform(far.xy))[1]
+        assert far.get_position()[1] == pytest.approx(at_end), "nothing pushes it"
+    right_edge = left.texts[0].get_window_extent().x1
+    assert right_edge < right.get_window_extent().x0, "names have room between panels"
+
+
+def test_text_in_the_colour_of_a_pale_curve_can_be_read():
+    assert readable(palette.BLUE) == palette.BLUE.lower()
+    pale, dark = (sum(mpl.colors.to_rgb(c)) for c in (palette.SKY, readable(palette.SKY)))
+    assert dark < pale

@@ -1,11 +1,16 @@
 """Parts of figures that several explorers draw."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.container import ErrorbarContainer
+from scipy.optimize import isotonic_regression
 
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.style import INK, styled
 
 
 def draw_cross(ax: Axes, color: str = palette.SILVER, zorder: float = 0) -> None:
@@ -30,3 +35,68 @@ def draw_bounds(ax: Axes, size: float) -> Callable[[np.ndarray, np.ndarray], Non
         between.set_verts([edge])
 
     return show
+
+
+def letter_panels(axes: Iterable[Axes]) -> None:
+    """Put (a), (b), … in front of the panels' titles, in their order, so that captions can name them."""
+    with styled():
+        for k, ax in enumerate(axes):
+            ax.set_title(f"({chr(ord('a') + k)}) {ax.get_title(loc='left')}".rstrip())
+
+
+def label_ends(*axes: Axes, size: float = 9) -> None:
+    """Write the name of each curve to the right of its panel, level with the curve's last point.
+
+    Names that would cover each other move apart by as little as possible, and a thin line leads each
+    one to its point.  This replaces a legend: it takes the curves that have a label.  Call it when all
+    has been drawn, as later changes of limits or titles would move the curves away from their names.
+    """
+    with styled():
+        placed = {ax: _names_at_ends(ax, size) for ax in axes}
+        for figure in {ax.get_figure(root=True) for ax in axes}:
+            figure.draw_without_rendering()  # now every panel has its size
+        for ax, texts in placed.items():
+            frame, line = ax.get_window_extent(), 1.3 * size * ax.get_figure(root=True).dpi / 72
+            wanted = [ax.transData.transform(text.xy)[1] for text in texts]
+            order = np.argsort(wanted, kind="stable")
+            gaps = line * np.arange(len(order))
+            free = isotonic_regression(np.take(wanted, order) - gaps).x if texts else gaps
+            most = max(frame.y0, frame.y1 - gaps[-1]) if texts else 0.0
+            for k, y in zip(order, np.clip(free, frame.y0, most) + gaps, strict=True):
+                texts[k].set_y((y - frame.y0) / frame.height)
+
+
+def _names_at_ends(ax: Axes, size: float) -> list[Any]:
+    """Write the names level with the axis, for now."""
+    low, high = np.sort(ax.get_ylim())
+    texts = []
+    for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+        curve = handle[0] if isinstance(handle, ErrorbarContainer) else handle
+        points = np.column_stack(curve.get_data()).astype(float)
+        seen = np.isfinite(points).all(axis=1) & (points[:, 1] >= low) & (points[:, 1] <= high)
+        if seen.any():
+            colour = curve.get_color()
+            lead = {"arrowstyle": "-", "color": colour, "lw": 0.8, "relpos": (0, 0.5), "shrinkA": 1}
+            texts.append(
+                ax.annotate(
+                    name, points[seen][-1], (1.04, 0.5), textcoords="axes fraction", va="center",
+                    color=readable(colour), fontsize=size, arrowprops=lead, annotation_clip=False,
+                )
+            )  # fmt: skip
+    return texts
+
+
+def readable(colour: str) -> str:
+    """Return a colour for text: the given one, made as dark as it takes to be read on white.
+
+    >>> readable(palette.BLUE) == palette.BLUE.lower(), readable(palette.ORANGE)
+    (True, '#8e6d1b')
+    """
+    ink, given = np.array(to_rgb(INK)), np.array(to_rgb(colour))
+    for share in np.linspace(0, 1, 21):
+        mixed = share * ink + (1 - share) * given
+        linear = np.where(mixed <= 0.04045, mixed / 12.92, ((mixed + 0.055) / 1.055) ** 2.4)
+        luminance = linear @ (0.2126, 0.7152, 0.0722)
+        if 1.05 / (luminance + 0.05) >= 4.5:  # the contrast with white that WCAG asks for
+            break
+    return to_hex(mixed)
