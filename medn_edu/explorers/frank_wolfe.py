@@ -269,6 +269,14 @@ def _words(prior: str, here: FrankWolfePass) -> tuple[str, str]:
     return f"{here.largest:.2f}" + (f" of {end:g}" if np.isfinite(end) else ""), gap
 
 
+_CAPTION = (
+    "Above, the labellings of each word: a bar is a labelling's share of the budget $C$, "
+    "hatched if it is new and hollow if it is gone. Below, the bounds of the optimum "
+    "after each pass, their relative gap, and the 18 posterior means on the prior's "
+    "curve. Watch which bars come and go while the bounds approach each other."
+)
+
+
 def frank_wolfe() -> Explorer:
     """Return an explorer of block-coordinate Frank-Wolfe on the dual of three tiny words.
 
@@ -333,6 +341,7 @@ def frank_wolfe() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_come_and_go, _stays_inside, _jumps, _more_rounds, _spends_all],
         name="frank-wolfe",
         passes=Time(0, N_PASSES, 1, 4, label="passes", per_second=2),

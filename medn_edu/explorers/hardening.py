@@ -181,6 +181,14 @@ def _numbers_leave(epsilon: float, evidence: float, signs: str, numbers: str) ->
     return apart < 0.5 and warm > 10
 
 
+_CAPTION = (
+    "Left, each node's belief in label 1 and the label that it gets. Right, the optimum "
+    "of the local program and the exact value (dashed) against the temperature ε, with "
+    "the gap between them marked at the chosen one. Watch what becomes of the gap as ε "
+    "goes to 0."
+)
+
+
 def hardening() -> Explorer:
     """Return an explorer of the temperature on a square of nine nodes.
 
@@ -223,11 +231,10 @@ def hardening() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_sharpens, _gap_stays, _tie, _evidence_helps, _numbers_leave],
         name="hardening",
-        epsilon=listed(
-            rising, 1.0, "ε, temperature", texts=[*map(_named, rising)], per_second=3
-        ),
+        epsilon=listed(rising, 1.0, "ε, temperature", texts=[*map(_named, rising)], per_second=3),
         evidence=listed(EVIDENCE, 1.0, "evidence at nodes"),
         signs=Choice(SIGNS, label="couplings"),
         numbers=Choice(NUMBERS, label="counting numbers"),

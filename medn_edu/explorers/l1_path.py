@@ -258,6 +258,14 @@ def _noise_is_gone(step: int, C: float) -> bool:
     return bool(np.all(weights[_GROUPS["irrelevant"][2]] == 0) and weights.any())
 
 
+_CAPTION = (
+    "Above, the size of each of the 36 weights at this $\\lambda$; a short black line is "
+    "the most that a solution can still have. Below, how close each $|\\eta_k| / "
+    "2\\sqrt\\lambda$ comes to the dashed line at one half. Compare the two panels weight "
+    "by weight: which weights keep their size?"
+)
+
+
 def l1_path() -> Explorer:
     """Return an explorer of the weights along the path of lambda to L1-M3N.
 
@@ -300,6 +308,7 @@ def l1_path() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_nothing_is_zero, _those_below_die, _exact_zeros, _one_copy_stays, _noise_is_gone],
         name="l1-path",
         step=Time(0, LAST, 1, 0, label="step along λ", per_second=2),

@@ -254,6 +254,14 @@ def _arrives(kind: str, number: int, lam: int, C: float) -> bool:
     return bool(abs(touches) < 1e-3 and abs(frame.means[-1] - frame.exact) < 1e-3)
 
 
+_CAPTION = (
+    "The cost of one weight against its mean: the true cost (solid), the lowest bound "
+    "that Algorithm 1 has to offer (dashed), and the parabola that this iteration "
+    "minimises (dash-dotted). Right, the means so far and what they cost. Look at which "
+    "curve the parabola touches, and where the means are heading."
+)
+
+
 def majorants() -> Explorer:
     """Return an explorer of the quadratic programs of Algorithm 1, for one weight.
 
@@ -309,6 +317,7 @@ def majorants() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_stays_above, _passes, _arrives],
         name="majorants",
         kind=Choice(KINDS, KINDS[0], label="parabolas"),

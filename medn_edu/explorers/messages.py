@@ -218,6 +218,14 @@ def _bethe_swings(**values: Any) -> bool:
     return messages_frame(**values).disagreement > 0.2
 
 
+_CAPTION = (
+    "Left, each node's belief in label 1, with the exact marginal in brackets. Middle, "
+    "all beliefs against the exact marginals; on the diagonal they are right. Right, the "
+    "value of the local program and its bounds, measured from the true $\\log Z$. Watch "
+    "on which side of the diagonal the points lie, and whether they come to rest."
+)
+
+
 def messages() -> Explorer:
     """Return an explorer of norm-product messages on nine nodes, next to the exact marginals.
 
@@ -269,6 +277,7 @@ def messages() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_ones_are_flat, _bethe_is_close, _trw_bounds, _bethe_swings],
         name="messages",
         sweep=Time(1, N_SWEEPS, 1, 12, label="sweeps", per_second=4),

@@ -281,6 +281,14 @@ def _saves_a_third(**values: Any) -> bool:
     return 1 / 3 < _saved_by_the_best_m(values) < 0.4 and _first(values, m=BEST) > 100_000_000
 
 
+_CAPTION = (
+    "Left, a bar of the terms inside the root and a bar of the bound itself. Right, the "
+    "bound against the number of samples $N$; above the line at 1 it says nothing. "
+    "Whatever you move, look at which term fills the first bar, and at what $N$ the curve "
+    "crosses the line."
+)
+
+
 def pac_bayes_terms() -> Explorer:
     """Return an explorer of MEDN's Theorem 8 with all its constants.
 
@@ -328,6 +336,7 @@ def pac_bayes_terms() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_draws_cost, _square, _logarithm, _saves_little, _saves_a_third],
         name="pac-bayes-terms",
         n=listed(SIZES, 1_000_000, "samples N", texts=[f"{n:,}" for n in SIZES], per_second=6),

@@ -184,6 +184,14 @@ def _not_enough(angle: float, distance: float) -> bool:
     return bool(frame.theta > 0 and (frame.on_l2 == frame.point).all())
 
 
+_CAPTION = (
+    "Left, a point outside or inside two balls of radius 1, with its nearest point on the "
+    "L2 ball (square) and on the L1 ball (diamond). Right, the size of each weight: the "
+    "L1 ball takes the hatched part away, and the narrow bar is what the L2 ball leaves. "
+    "Compare what the two balls take from the larger and from the smaller weight."
+)
+
+
 def projections() -> Explorer:
     """Return an explorer of a point in the plane and its projections onto the L2 and the L1 ball.
 
@@ -224,6 +232,7 @@ def projections() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_to_a_corner, _to_an_edge, _not_enough],
         name="projections",
         angle=Time(0, 360, 5, 15, label="direction in degrees", per_second=8),

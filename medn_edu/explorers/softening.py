@@ -247,6 +247,14 @@ def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
     return bool(np.isclose(frame.loss, log_loss) and frame.hard_loss == 0 and frame.loss > 0.1)
 
 
+_CAPTION = (
+    "Left, the loss of *axi* against the weight of habit: the soft-max (thick line), the "
+    "maximum (dashed), and the band between which the soft-max must lie. Right, the "
+    "probability of each label and of some labellings at the chosen weight (dots). Change "
+    "ε and watch the band, the gap and the probabilities together."
+)
+
+
 def softening() -> Explorer:
     """Return an explorer of the temperature that leads from log-loss to hinge loss.
 
@@ -294,6 +302,7 @@ def softening() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_softens, _ties, _log_loss],
         name="softening",
         epsilon=listed(TEMPERATURES, 1.0, "ε, temperature", texts=texts, per_second=4),

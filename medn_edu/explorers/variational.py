@@ -199,6 +199,14 @@ def _stands(number: int, lam: int) -> bool:
     return bool(down and trail.exact_variances[idle] > 1.9 / lam)
 
 
+_CAPTION = (
+    "The 18 weights of the three words: bars for the exact posterior means and variances, "
+    "dots for those of Algorithm 1 after this iteration. Right, the bound and the true "
+    "cost, and how far that cost is above the least. Step through the iterations and "
+    "watch whether the true cost falls whenever the bound does."
+)
+
+
 def variational() -> Explorer:
     """Return an explorer of Algorithm 1 on three words of three letters.
 
@@ -256,6 +264,7 @@ def variational() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_third, _rises, _stands],
         name="variational",
         number=Time(1, N_PROGRAMS, 1, 2, label="iteration", per_second=1),

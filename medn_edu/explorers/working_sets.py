@@ -281,6 +281,14 @@ def _lessons() -> list[Lesson]:
     return [overshoots, few_are_enough, sticks, stays_empty]
 
 
+_CAPTION = (
+    "Left, the cost of two weights: the true one (solid contours) and the one that the "
+    "working sets know (dashed), shaded where they know too little; the line joins the "
+    "solutions of the rounds so far. Right, the two bounds, and the labellings in the "
+    "working sets. Watch where the solution jumps, and what each jump does to the bounds."
+)
+
+
 def working_sets() -> Explorer:
     """Return an explorer of the cutting plane method on a problem of two weights.
 
@@ -340,6 +348,7 @@ def working_sets() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=_lessons(),
         name="working-sets",
         rounds=Time(0, _most(), 1, 2, label="rounds", per_second=1),
