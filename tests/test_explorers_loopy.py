@@ -71,7 +71,7 @@ def test_messages_shows_the_frame() -> None:
     texts = [text.get_text() for text in left.texts]
     assert {f"{b:.2f}" for b in frame.node} | {f"({p:.2f})" for p in frame.exact_node} <= set(texts)
     shown = {line.get_label(): line for line in (*middle.lines, *right.lines)}
-    nodes = shown["node: label 1"].get_xydata()
+    nodes = shown["nodes"].get_xydata()
     np.testing.assert_array_equal(nodes, np.stack([frame.exact_node, frame.node], axis=1))
     over = shown["upper bound"].get_ydata() + frame.log_partition
     np.testing.assert_allclose(over, frame.uppers)

@@ -178,7 +178,7 @@ def _draw_gap(ax: Axes) -> Callable[[np.ndarray], None]:
     ax.set(xlabel="pass", xticks=range(0, N_PASSES + 1, 4))
     ax.set_yticks([1, 1e-2, 1e-4, 1e-6], ["100 %", "1 %", "0.01 %", "0.0001 %"])
     ax.minorticks_off()
-    _stand_still(ax, "Relative gap (dotted: 1 %)")
+    _stand_still(ax, "Relative gap")
     return lambda past: gaps.set_data(np.arange(len(past)), np.maximum(past, _FLOOR))
 
 
@@ -189,7 +189,7 @@ def _draw_curve(ax: Axes) -> Callable[[str, FrankWolfePass], None]:
     walls = [ax.axvspan(2, 3, fc="#F3DDCB", ec="#D9A27A", hatch="///", lw=0) for _ in "lr"]
     ax.set(ylim=(-1.25, 1.25), xlabel="natural parameter η")
     ax.set_yticks([-1, 0, 1], ["−1", "0", "1"])
-    _stand_still(ax, "The 18 posterior means")
+    _stand_still(ax, "Posterior means")
     drawn = ""  # the prior whose curve is drawn
 
     def show(prior: str, here: FrankWolfePass) -> None:

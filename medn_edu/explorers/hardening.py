@@ -108,7 +108,7 @@ def _curves(ax: Axes) -> Callable[[HardeningFrame], None]:
     for each in (between, ends):
         each.set_clip_on(False)
     ax.set(xlim=(0, TEMPERATURES[0]), xlabel="temperature ε", ylabel="value")
-    ax.set_title("The local program and the exact value")
+    ax.set_title("Program and exact value")
     ax.legend(loc="upper left", borderpad=0.1)
 
     def show(frame: HardeningFrame) -> None:
@@ -200,7 +200,7 @@ def hardening() -> Explorer:
         numbers.
     """
     figure = new_figure(8.4, 4.1)
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.35])
+    left, right = figure.subplots(1, 2, width_ratios=[1.15, 1.2])
     with styled():
         show_square = draw_square(left)
         title = left.set_title("Belief of label 1 (decoded)")

@@ -129,11 +129,11 @@ def _scatter(ax: Axes) -> Show:
     ax.plot([0, 1], [0, 1], "-", color=MUTED, lw=1, zorder=0)
     ax.plot([0, 1], [0.5, 0.5], ":", color=MUTED, lw=1, zorder=0)
     looks = {"ls": "none", "mec": "white", "mew": 0.8}
-    (edges,) = ax.plot([], [], "s", color=palette.ORANGE, ms=7, label="edge: equal labels", **looks)
-    (nodes,) = ax.plot([], [], "o", color=palette.BLUE, ms=8, label="node: label 1", **looks)
+    (edges,) = ax.plot([], [], "s", color=palette.ORANGE, ms=7, label="edges", **looks)
+    (nodes,) = ax.plot([], [], "o", color=palette.BLUE, ms=8, label="nodes", **looks)
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
     ax.set(xlabel="exact marginal", ylabel="belief", title="Belief over truth")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=2, handlelength=1)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), handlelength=1)
 
     def show(frame: MessagesFrame) -> None:
         edges.set_data(frame.exact_edge, frame.edge)
@@ -155,7 +155,7 @@ def _curves(ax: Axes) -> Show:
     none = ax.text(0.5, 0.02, "", transform=ax.transAxes, ha="center", fontsize=9)
     ax.set(xlim=(0.5, N_SWEEPS + 0.5), xticks=(1, 6, 12, 18, 24), xlabel="sweeps")
     ax.set(ylabel="above the log-partition", title="Value and bounds")
-    ax.legend(loc="upper right", borderpad=0.1)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), handlelength=1.5)
 
     def show(frame: MessagesFrame) -> None:
         over = [each - frame.log_partition for each in (frame.uppers, frame.lowers, frame.values)]
@@ -240,10 +240,10 @@ def messages() -> Explorer:
         is the temperature.
     """
     figure = new_figure(8.8, 3.9)
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.05, 1, 1.1])
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.25, 1, 1])
     with styled():
         show_square = draw_square(left)
-        title = left.set_title("Belief of label 1 (exact)")
+        title = left.set_title("Sweep 1: belief (exact)")
         panels = [_scatter(middle), _curves(right)]
 
     def update(**values: Any) -> str:
@@ -251,7 +251,7 @@ def messages() -> Explorer:
         show_square(
             frame.node, [f"({p:.2f})" for p in frame.exact_node], values["signs"] == SIGNS[1]
         )
-        title.set_text(f"Label 1, sweep {frame.sweep} (exact)")
+        title.set_text(f"Sweep {frame.sweep}: belief (exact)")
         for show in panels:
             show(frame)
         bounds = f"bounds {frame.lower:.2f} and {frame.upper:.2f}"

@@ -117,7 +117,7 @@ def _magnitudes(ax: Axes) -> tuple[Show, list[Artist]]:
     ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="magnitude")
     ax.set_xticks([0, 1], ["$|w_1|$", "$|w_2|$"])
     ax.tick_params(axis="x", length=0, labelsize=11)
-    ax.set_title("What each weight loses", pad=18)
+    ax.set_title("Lost by each weight", pad=18)
 
     def show(frame: ProjectionFrame) -> None:
         sizes, theta = np.abs(frame.point), frame.theta
@@ -209,7 +209,7 @@ def projections() -> Explorer:
     with styled():
         (show_plane, dots), (show_magnitudes, bar) = _plane(left), _magnitudes(right)
         names = ["the point", "on the L2 ball", "on the L1 ball", "taken away for the L1 ball"]
-        below = {"loc": "outside lower center", "ncols": 4, "handlelength": 1.5}
+        below = {"loc": "outside lower center", "ncols": 2, "handlelength": 1.5}
         figure.legend([*dots, *bar], names, **below)
 
     def update(angle: float, distance: float) -> str:

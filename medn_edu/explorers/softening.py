@@ -170,7 +170,7 @@ def _tiles(ax: Axes) -> Show:
         ax.text(i + 0.5, 3.08, f"letter {i + 1}", ha="center", va="top", fontsize=9)
     ax.set(xlim=(0, 3), ylim=(3.3, 0))
     ax.set_axis_off()
-    ax.set_title("Marginals (framed: true labels)")
+    ax.set_title("Labels")
 
     def show(frame: SofteningFrame) -> None:
         for place, p in np.ndenumerate(frame.marginals):
@@ -196,7 +196,7 @@ def _bars(ax: Axes) -> Show:
     entropy = ax.text(0, last + 0.2, "", va="top")
     ax.set(xlim=(0, 1.16), ylim=(last + 0.9, -0.5))
     ax.set_axis_off()
-    ax.set_title("Probabilities of labellings")
+    ax.set_title("Labellings")
 
     def show(frame: SofteningFrame) -> None:
         shown = [frame.probability(labelling) for labelling in SHOWN]
@@ -205,7 +205,7 @@ def _bars(ax: Axes) -> Show:
             bar.set_width(p)
             number.set_x(p + 0.015)
             number.set_text(f"{p:.2f}")
-        entropy.set_text(f"entropy {frame.entropy:.2f} of log 27 = {np.log(27):.2f}")
+        entropy.set_text(f"entropy {frame.entropy:.2f} of {np.log(27):.2f}")
 
     return show
 
@@ -249,9 +249,9 @@ def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
 
 _CAPTION = (
     "Left, the loss of *axi* against the weight of habit: the soft-max (thick line), the "
-    "maximum (dashed), and the band between which the soft-max must lie. Right, the "
-    "probability of each label and of some labellings at the chosen weight (dots). Change "
-    "ε and watch the band, the gap and the probabilities together."
+    "maximum (dashed), and the band in which the soft-max must lie. Right, the "
+    "probability of each label (framed if true) and of some labellings at the chosen "
+    "weight (dots). Change ε and watch the band, the gap and the probabilities together."
 )
 
 
