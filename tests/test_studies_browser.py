@@ -278,6 +278,18 @@ def test_controls(ocr: Explorer) -> None:
     assert without.controls["reading"].values == (FAIR,), "there is nothing to choose"
 
 
+def test_it_opens_with_few_models_less_the_errors_of_one_and_boxes_add_more() -> None:
+    explorer = ocr_results(planted("ocr", (100,)))
+    assert "error minus that of M3N" in explorer.summary
+    right, names = explorer.figure.axes[1], {"L2-CRF", "L1-CRF", "M3N\n(reference)"}
+    assert {label.get_text() for label in right.get_yticklabels()} == names
+    assert right.get_ylim() == (2.6, -0.6), "three rows fill the height"
+    assert ", CRF +" in explorer.set(crf=True).summary
+    assert {label.get_text() for label in right.get_yticklabels()} == names | {"CRF"}
+    assert explorer.figure.get_figheight() * 96 <= 520, "with its controls it fits one screen"
+    assert "each fold" in explorer.caption
+
+
 def test_crfs_of_the_papers_stand_next_to_every_reading(synthetic: Explorer) -> None:
     reading = "papers' constants, C = 1"
     assert synthetic.controls["reading"].values == (FAIR, reading)
