@@ -210,8 +210,8 @@ def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
             ax.plot(at, _height(size), lw=1.2, ms=6, mfc="none", label=name, **style)
             ends.setdefault(int(np.count_nonzero(size)), []).append(name)
         for kept, names in ends.items():  # next to where a solution ends
-            words = ",\n".join(names) + f"\n{len(size) - kept} of {len(size)} are 0"
-            ax.text(kept + 0.9, 10 * _FLOOR, words, va="top", linespacing=1.1)
+            words = ",\n".join(names) + f"\n{len(size) - kept} of {len(size)}\nare 0"
+            ax.text(kept + 0.9, 10 * _FLOOR, words, va="top", linespacing=1)
         ax.set_xlabel("weights, the largest first")
 
 

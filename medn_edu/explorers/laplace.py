@@ -50,7 +50,7 @@ def draw_bells(ax: Axes, bells: Mapping[str, np.ndarray], exact: np.ndarray) -> 
         centres = np.diff(tops[:, middle], prepend=0.0) / -2 + tops[:, middle]
         shoulder = middle + w.size // 25
         places = [(w[middle], height) for height in centres] + [tuple(exact[shoulder])]
-        heights = np.linspace(0.12, 0.95, len(places)) * exact[:, 1].max()
+        heights = np.linspace(0.2, 0.95, len(places)) * exact[:, 1].max()
         for name, place, height in zip([*bells, "all together"], places, heights, strict=True):
             pointer = {"arrowstyle": "-", "color": INK, "lw": 0.8, "shrinkB": 0, "relpos": (0, 0.5)}
             ax.annotate(name, place, (beside, height), va="center", arrowprops=pointer)
