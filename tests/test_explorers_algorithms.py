@@ -265,9 +265,8 @@ def test_sorted_weights_say_how_many_are_zero():
     ax = explorers.new_figure().add_subplot()
     found = {"few": np.array([0.0, -2.0, 0.0]), "many": np.array([1e-9, 0.5, 0.1])}
     draw_sorted_weights(ax, found)
-    names = ["few: 2 of 3 exactly 0", "many: 0 of 3 exactly 0"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == names
-    few, many = (labelled(ax.lines)[name] for name in names)
+    assert [text.get_text() for text in ax.texts] == ["few\n2 of 3\nare 0", "many\n0 of 3\nare 0"]
+    few, many = (labelled(ax.lines)[name] for name in found)
     assert few.get_ydata()[0] == 2.0
     assert few.get_ydata()[1] < many.get_ydata()[2] == 1e-5, "a small weight is not drawn as 0"
     assert few.get_marker() != many.get_marker()

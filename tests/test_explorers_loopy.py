@@ -71,7 +71,7 @@ def test_messages_shows_the_frame() -> None:
     texts = [text.get_text() for text in left.texts]
     assert {f"{b:.2f}" for b in frame.node} | {f"({p:.2f})" for p in frame.exact_node} <= set(texts)
     shown = {line.get_label(): line for line in (*middle.lines, *right.lines)}
-    nodes = shown["node: label 1"].get_xydata()
+    nodes = shown["nodes"].get_xydata()
     np.testing.assert_array_equal(nodes, np.stack([frame.exact_node, frame.node], axis=1))
     over = shown["upper bound"].get_ydata() + frame.log_partition
     np.testing.assert_allclose(over, frame.uppers)
@@ -135,7 +135,7 @@ def test_the_local_program_lies_above_the_exact_one_and_its_bounds_are_close(sig
     assert soft.soft_max == pytest.approx(0.5 * logsumexp(z))
 
 
-def test_hardening_shows_the_frame_and_time_runs_from_warm_to_cold() -> None:
+def test_hardening_shows_the_frame_and_time_runs_from_cold_to_warm() -> None:
     explorer = hardening().set(epsilon=0.0, evidence=0.5, signs="two repel", numbers="trw")
     assert "local program 12.00, exact value 9.35, gap 2.65" in explorer.summary
     left, right = explorer.figure.axes
@@ -143,7 +143,7 @@ def test_hardening_shows_the_frame_and_time_runs_from_warm_to_cold() -> None:
     assert right.texts[-1].get_text() == "gap 2.65"
     control = explorer.controls["epsilon"]
     assert control.kind == "time"
-    assert list(control.values) == sorted(TEMPERATURES, reverse=True)
+    assert list(control.values) == sorted(TEMPERATURES)
 
 
 def test_potentials_of_the_square() -> None:

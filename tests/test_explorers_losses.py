@@ -125,7 +125,7 @@ def test_soft_max_and_marginals_are_those_of_inference(with_loss):
         assert frame.entropy == pytest.approx(slope, abs=1e-3)
 
 
-def test_softening_shows_the_frame_and_time_runs_from_warm_to_cold():
+def test_softening_shows_the_frame_and_time_runs_from_cold_to_warm():
     frame = softening_frame(0.5, 1.25, with_loss=False)
     explorer = softening().set(epsilon=0.51, habit=1.25, with_loss=False)
     assert f"with a gap of {frame.gap:.2f} at habit 1.25." in explorer.frame().alt
@@ -139,6 +139,6 @@ def test_softening_shows_the_frame_and_time_runs_from_warm_to_cold():
     said = explorer.set(epsilon=1.0, habit=1.0, with_loss=True).summary
     assert f"soft-max {softening_frame(1.0, 1.0).loss:.2f}, maximum 0.00" in said
     assert "at most ε log 27 = 3.30" in said
-    assert explorer.controls["epsilon"].values == tuple(sorted(TEMPERATURES, reverse=True))
+    assert explorer.controls["epsilon"].values == tuple(sorted(TEMPERATURES))
     with pytest.raises(ValueError, match="epsilon"):
         softening_frame(-1.0, 0.0)

@@ -102,7 +102,7 @@ def test_names_tell_models_and_readings() -> None:
 
 
 def test_models_of_another_setting_have_no_row_but_room(study: StudyErrors) -> None:
-    drawn = ResultBrowser(study, "words", "folds", n_rows=1)
+    drawn = ResultBrowser(study, "words", "folds")
     both = browser_frame(study, 1, 50, MODELS, rows=["M3N"])
     assert (list(both.here), both.rows, both.models) == (["M3N"], ["M3N"], MODELS)
     drawn.show(both, "")
@@ -137,7 +137,7 @@ def test_what_is_drawn_is_what_the_frame_says(study: StudyErrors) -> None:
     drawn.show(frame, "Two")
     left, right = drawn.figure.axes
     titles = [ax.get_title(loc="left") for ax in (left, right)]
-    assert titles == ["Two", "100 words, 4 folds"]
+    assert titles == ["Two", "100 words\n4 folds"]
     means = [line.get_ydata() for line in left.lines if line.get_marker() in ("o", "^")]
     curves = [frame.curves[name].values() for name in MODELS]
     assert np.allclose(means, [[100 * i.mean for i in curve] for curve in curves])
@@ -276,6 +276,18 @@ def test_controls(ocr: Explorer) -> None:
     assert "M3N at its optimum" not in ocr.controls["reference"].values
     without = ocr_results(planted("ocr", (100,)))
     assert without.controls["reading"].values == (FAIR,), "there is nothing to choose"
+
+
+def test_it_opens_with_few_models_less_the_errors_of_one_and_boxes_add_more() -> None:
+    explorer = ocr_results(planted("ocr", (100,)))
+    assert "error minus that of M3N" in explorer.summary
+    right, names = explorer.figure.axes[1], {"L2-CRF", "L1-CRF", "M3N\n(reference)"}
+    assert {label.get_text() for label in right.get_yticklabels()} == names
+    assert right.get_ylim() == (2.6, -0.6), "three rows fill the height"
+    assert ", CRF +" in explorer.set(crf=True).summary
+    assert {label.get_text() for label in right.get_yticklabels()} == names | {"CRF"}
+    assert explorer.figure.get_figheight() * 96 <= 520, "with its controls it fits one screen"
+    assert "each fold" in explorer.caption
 
 
 def test_crfs_of_the_papers_stand_next_to_every_reading(synthetic: Explorer) -> None:

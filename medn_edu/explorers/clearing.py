@@ -180,6 +180,14 @@ def _ones(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
     return flat.n_wrong > 1.5 * bethe.n_wrong
 
 
+_CAPTION = (
+    "Above, the noisy image, the beliefs after this sweep (dark is ink), and the wrong "
+    "pixels: vermilion in lines and corners, blue elsewhere. Below, the truth, and the "
+    "share of wrong pixels at each strength of the couplings. Compare the two kinds of "
+    "pixels as the couplings grow."
+)
+
+
 def clearing() -> Explorer:
     """Return an explorer of an image that clears, sweep by sweep.
 
@@ -228,6 +236,7 @@ def clearing() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_weak, _middling, _strong, _ones],
         name="clearing",
         sweep=Time(0, N_SWEEPS, 1, N_SWEEPS, label="sweeps", per_second=3),

@@ -182,7 +182,7 @@ def _draw_gap(ax: Axes) -> Callable[[np.ndarray], None]:
     ax.set(xlabel="pass", xticks=range(0, N_PASSES + 1, 4))
     ax.set_yticks([1, 1e-2, 1e-4, 1e-6], ["100 %", "1 %", "0.01 %", "0.0001 %"])
     ax.minorticks_off()
-    _stand_still(ax, "Relative gap (dotted: 1 %)")
+    _stand_still(ax, "Relative gap")
     return lambda past: gaps.set_data(np.arange(len(past)), np.maximum(past, _FLOOR))
 
 
@@ -193,7 +193,7 @@ def _draw_curve(ax: Axes) -> Callable[[str, FrankWolfePass], None]:
     walls = [ax.axvspan(2, 3, fc="#F3DDCB", ec="#D9A27A", hatch="///", lw=0) for _ in "lr"]
     ax.set(ylim=(-1.25, 1.25), xlabel="natural parameter η")
     ax.set_yticks([-1, 0, 1], ["−1", "0", "1"])
-    _stand_still(ax, "The 18 posterior means")
+    _stand_still(ax, "Posterior means")
     drawn = ""  # the prior whose curve is drawn
 
     def show(prior: str, here: FrankWolfePass) -> None:
@@ -273,6 +273,14 @@ def _words(prior: str, here: FrankWolfePass) -> tuple[str, str]:
     return f"{here.largest:.2f}" + (f" of {end:g}" if np.isfinite(end) else ""), gap
 
 
+_CAPTION = (
+    "Above, the labellings of each word: a bar is a labelling's share of the budget $C$, "
+    "hatched if it is new and hollow if it is gone. Below, the bounds of the optimum "
+    "after each pass, their relative gap, and the 18 posterior means on the prior's "
+    "curve. Watch which bars come and go while the bounds approach each other."
+)
+
+
 def frank_wolfe() -> Explorer:
     """Return an explorer of block-coordinate Frank-Wolfe on the dual of three tiny words.
 
@@ -337,6 +345,7 @@ def frank_wolfe() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_come_and_go, _stays_inside, _jumps, _more_rounds, _spends_all],
         name="frank-wolfe",
         passes=Time(0, N_PASSES, 1, 4, label="passes", per_second=2),

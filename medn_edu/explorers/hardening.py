@@ -108,7 +108,7 @@ def _curves(ax: Axes) -> Callable[[HardeningFrame], None]:
     for each in (between, ends):
         each.set_clip_on(False)
     ax.set(xlim=(0, TEMPERATURES[0]), xlabel="temperature ε", ylabel="value")
-    ax.set_title("The local program and the exact value")
+    ax.set_title("Program and exact value")
     ax.legend(loc="upper left", borderpad=0.1)
 
     def show(frame: HardeningFrame) -> None:
@@ -181,18 +181,26 @@ def _numbers_leave(epsilon: float, evidence: float, signs: str, numbers: str) ->
     return apart < 0.5 and warm > 10
 
 
+_CAPTION = (
+    "Left, each node's belief in label 1 and the label that it gets. Right, the optimum "
+    "of the local program and the exact value (dashed) against the temperature ε, with "
+    "the gap between them marked at the chosen one. Watch what becomes of the gap as ε "
+    "goes to 0."
+)
+
+
 def hardening() -> Explorer:
     """Return an explorer of the temperature on a square of nine nodes.
 
     Returns
     -------
     Explorer
-        The explorer: its time is ``epsilon``, from 1.5 down to 1/32 and then 0; ``evidence`` says how
+        The explorer: its time is ``epsilon``, from 0 and 1/32 up to 1.5; ``evidence`` says how
         much the nodes know on their own, ``signs`` what edges want; ``numbers`` are the counting
         numbers.
     """
     figure = new_figure(8.4, 4.1)
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.35])
+    left, right = figure.subplots(1, 2, width_ratios=[1.15, 1.2])
     with styled():
         show_square = draw_square(left)
         title = left.set_title("Belief of label 1 (decoded)")
@@ -218,15 +226,15 @@ def hardening() -> Explorer:
             f"{frame.soft_max:.2f}, with a gap of {frame.gap:.2f}."
         )
 
+    rising = TEMPERATURES[::-1]  # so that a slider moved to the right warms up
     return Explorer(
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_sharpens, _gap_stays, _tie, _evidence_helps, _numbers_leave],
         name="hardening",
-        epsilon=listed(
-            TEMPERATURES, 1.0, "ε, temperature", texts=[*map(_named, TEMPERATURES)], per_second=3
-        ),
+        epsilon=listed(rising, 1.0, "ε, temperature", texts=[*map(_named, rising)], per_second=3),
         evidence=listed(EVIDENCE, 1.0, "evidence at nodes"),
         signs=Choice(SIGNS, label="couplings"),
         numbers=Choice(NUMBERS, label="counting numbers"),

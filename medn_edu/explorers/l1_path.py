@@ -39,7 +39,7 @@ _GROUPS = {  # marker, colour and place among the weights
 }
 _COLOURS = [palette.BLUE] * 18 + [palette.VERMILION] * 9 + [palette.SLATE] * 9
 # Stretches of nine weights with a thin gap between them, as named below the axis.
-_STRETCHES = ("near-copies 1", "near-copies 2", "irrelevant", "transitions")
+_STRETCHES = ("near-\ncopies 1", "near-\ncopies 2", "irrelevant", "transitions")
 _AT = np.arange(36) + 0.8 * np.repeat(range(4), 9)  # where each weight stands on the axis
 
 _SORTED: tuple[dict[str, Any], ...] = (
@@ -152,19 +152,20 @@ def _draw_weights(ax: Axes) -> Callable[[PathFrame], None]:
     """Draw the magnitudes of the weights: dots on stems, hollow where they are exactly 0."""
     stems = ax.vlines(_AT, _ZERO, _ZERO, colors=_COLOURS, lw=2, alpha=0.5)
     solid, hollow = {}, {}
-    for name, (marker, colour, part) in _GROUPS.items():
+    for name, (marker, colour, _) in _GROUPS.items():
         style = {"ls": "none", "marker": marker, "color": colour, "ms": 6, "zorder": 4}
-        label = f"{name} ({part.stop - part.start})"
-        (solid[name],) = ax.plot([], [], label=label, **style)
+        (solid[name],) = ax.plot([], [], **style)
         (hollow[name],) = ax.plot([], [], mfc="white", clip_on=False, **style)
         hollow[name].set_in_layout(False)  # while it is empty it would be in a corner
-    (caps,) = ax.plot([], [], "_", color=INK, ms=9, mew=1.5, label="bound of $|w_k^*|$")
+    (caps,) = ax.plot(
+        [], [], "_", color=INK, ms=9, mew=1.5, label="the most that a solution can have"
+    )
     _draw_scale(ax)
     ax.set_xlim(-0.8, _AT[-1] + 0.8)
     ax.tick_params(axis="x", length=0)
     title = ax.set_title("λ = 1", pad=24)
     place = {"loc": "lower left", "bbox_to_anchor": (-0.02, 0.99)}
-    ax.legend(**place, ncols=4, handletextpad=0.1, columnspacing=1)
+    ax.legend(**place, handletextpad=0.1)
 
     def show(frame: PathFrame) -> None:
         height, gone = _height(frame.weights), frame.weights == 0
@@ -202,13 +203,16 @@ def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
     """Draw the magnitudes of several solutions, the largest first, exact zeros below all others."""
     with styled():
         _draw_scale(ax)
+        ends: dict[int, list[str]] = {}
         for (name, found), style in zip(weights.items(), _SORTED, strict=False):
             size = np.sort(np.abs(found))[::-1]
-            label = f"{name}: {np.sum(size == 0)} of {len(size)} exactly 0"
             at = np.arange(1, len(size) + 1)
-            ax.plot(at, _height(size), lw=1.2, ms=6, mfc="none", label=label, **style)
+            ax.plot(at, _height(size), lw=1.2, ms=6, mfc="none", label=name, **style)
+            ends.setdefault(int(np.count_nonzero(size)), []).append(name)
+        for kept, names in ends.items():  # next to where a solution ends
+            words = ",\n".join(names) + f"\n{len(size) - kept} of {len(size)}\nare 0"
+            ax.text(kept + 0.9, 10 * _FLOOR, words, va="top", linespacing=1)
         ax.set_xlabel("weights, the largest first")
-        ax.legend(loc="upper right")
 
 
 @lesson("At a small λ no weight is 0 and no |η| / 2√λ reaches a half.", {"step": 0, "C": 0.05})
@@ -258,6 +262,14 @@ def _noise_is_gone(step: int, C: float) -> bool:
     return bool(np.all(weights[_GROUPS["irrelevant"][2]] == 0) and weights.any())
 
 
+_CAPTION = (
+    "Above, the size of each of the 36 weights at this $\\lambda$; a short black line is "
+    "the most that a solution can still have. Below, how close each $|\\eta_k| / "
+    "2\\sqrt\\lambda$ comes to the dashed line at one half. Compare the two panels weight "
+    "by weight: which weights keep their size?"
+)
+
+
 def l1_path() -> Explorer:
     """Return an explorer of the weights along the path of lambda to L1-M3N.
 
@@ -300,6 +312,7 @@ def l1_path() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_nothing_is_zero, _those_below_die, _exact_zeros, _one_copy_stays, _noise_is_gone],
         name="l1-path",
         step=Time(0, LAST, 1, 0, label="step along λ", per_second=2),

@@ -42,12 +42,18 @@ def draw_bells(ax: Axes, bells: Mapping[str, np.ndarray], exact: np.ndarray) -> 
     w = exact[:, 0]
     tops = np.cumsum([bell[:, 1] for bell in bells.values()], axis=0)
     with styled():
-        (line,) = ax.plot(*exact.T, "-", color=INK, lw=1.4, label="exact")
-        areas = [  # each down to zero, and the lower ones cover the higher
-            ax.fill([w[0], *w, w[-1]], [0, *top, 0], color=colour, lw=0, label=name, zorder=-k)[0]
-            for k, (name, top, colour) in enumerate(zip(bells, tops, _BLUES, strict=False))
-        ]
-        ax.legend(handles=[line, *areas[::-1]], loc="upper right", handlelength=1.5)
+        ax.plot(*exact.T, "-", color=INK, lw=1.4)
+        for k, (top, colour) in enumerate(zip(tops, _BLUES, strict=False)):
+            # each down to zero, and the lower ones cover the higher
+            ax.fill([w[0], *w, w[-1]], [0, *top, 0], color=colour, lw=0, zorder=-k)
+        middle, beside = w.size // 2, 0.35 * w[-1]
+        centres = np.diff(tops[:, middle], prepend=0.0) / -2 + tops[:, middle]
+        shoulder = middle + w.size // 25
+        places = [(w[middle], height) for height in centres] + [tuple(exact[shoulder])]
+        heights = np.linspace(0.2, 0.95, len(places)) * exact[:, 1].max()
+        for name, place, height in zip([*bells, "all together"], places, heights, strict=True):
+            pointer = {"arrowstyle": "-", "color": INK, "lw": 0.8, "shrinkB": 0, "relpos": (0, 0.5)}
+            ax.annotate(name, place, (beside, height), va="center", arrowprops=pointer)
         ax.set(xlim=w[[0, -1]], ylim=(0, 1.08 * exact[:, 1].max()), xlabel="$w$", ylabel="density")
 
 

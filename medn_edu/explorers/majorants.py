@@ -133,17 +133,20 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw cost, bound and parabola over the mean."""
     nowhere = np.zeros(2)
     (true,) = ax.plot(nowhere, nowhere, "-", color=INK, lw=2.2, label="true cost")
-    (bound,) = ax.plot(
-        nowhere, nowhere, "--", color=palette.ORANGE, lw=2.2, label="bound, at its best"
-    )
+    name = "bound, at its best"
+    (bound,) = ax.plot(nowhere, nowhere, "--", color=palette.ORANGE, lw=2.2, label=name)
     name = "this iteration's parabola"
     (parabola,) = ax.plot(nowhere, nowhere, "-.", color=palette.BLUE, lw=1.8, label=name)
     marks = {"ls": "none", "mec": "white", "zorder": 5}
-    (touch,) = ax.plot([0], [0], color=palette.BLUE, marker="D", ms=9, label="touches", **marks)
-    (mean,) = ax.plot([0], [0], color=palette.BLUE, marker="o", ms=10, label="mean", **marks)
-    (exact,) = ax.plot([0], [0], color=INK, marker="*", ms=14, label="exact solution", **marks)
+    (touch,) = ax.plot([0], [0], color=palette.BLUE, marker="D", ms=9, **marks)
+    (mean,) = ax.plot([0], [0], color=palette.BLUE, marker="o", ms=10, **marks)
+    (exact,) = ax.plot([0], [0], color=INK, marker="*", ms=14, **marks)
+    words = {"textcoords": "offset points", "fontsize": 9, "zorder": 6}
+    touch_text = ax.annotate("touches", (0, 0), (0, 8), ha="center", color=palette.BLUE, **words)
+    mean_text = ax.annotate("mean", (0, 0), (3, 3), ha="left", color=palette.BLUE, **words)
+    exact_text = ax.annotate("exact", (0, 0), (0, -8), ha="center", va="top", color=INK, **words)
     (drop,) = ax.plot(nowhere, nowhere, ":", color=palette.BLUE, lw=1.2)
-    number = ax.text(0.02, 0.03, "", transform=ax.transAxes, color=MUTED)
+    number = ax.text(0.5, 0.96, "", transform=ax.transAxes, color=MUTED, ha="center", va="top")
     ax.set(xlim=(_LOW, _HIGH), xlabel=r"mean $\mu$ of the weight", ylabel="cost")
     ax.set_title("Over the mean")
 
@@ -159,6 +162,9 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
         touches = [] if np.isnan(frame.touch) or frame.touch > _HIGH else [frame.touch]
         touch.set_data(touches, np.interp(touches, frame.w, frame.parabola))
         exact.set_data([frame.exact], [frame.least])
+        touch_text.set_visible(bool(touches))
+        touch_text.xy = (*touches, *touch.get_ydata()) if touches else (0, 0)
+        mean_text.xy, exact_text.xy = (here, 0), (frame.exact, frame.least)
         number.set_text(f"iteration {frame.number}")
         ax.set_ylim(0, _top(frame.lam, frame.C))
 
@@ -254,6 +260,14 @@ def _arrives(kind: str, number: int, lam: int, C: float) -> bool:
     return bool(abs(touches) < 1e-3 and abs(frame.means[-1] - frame.exact) < 1e-3)
 
 
+_CAPTION = (
+    "The cost of one weight against its mean: the true cost (solid), the lowest bound "
+    "that Algorithm 1 has to offer (dashed), and the parabola that this iteration "
+    "minimises (dash-dotted). Right, the means so far and what they cost. Look at which "
+    "curve the parabola touches, and where the means are heading."
+)
+
+
 def majorants() -> Explorer:
     """Return an explorer of the quadratic programs of Algorithm 1, for one weight.
 
@@ -309,6 +323,7 @@ def majorants() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_stays_above, _passes, _arrives],
         name="majorants",
         kind=Choice(KINDS, KINDS[0], label="parabolas"),

@@ -26,7 +26,7 @@ COUPLINGS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 SIGNS = ("all attract", "two repel")
 EDGE_COUNTS = (0.25, 0.5, 2 / 3, 1.0, 1.5)
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-TEMPERATURES = (2.0, 1.0, 0.5)
+TEMPERATURES = (0.5, 1.0, 2.0)
 NAMES = {(1.0, 0.0): "ones", (1.0, 1.0): "Bethe", (2 / 3, 1.0): "TRW"}
 
 _EVIDENCE = 0.7
@@ -129,11 +129,11 @@ def _scatter(ax: Axes) -> Show:
     ax.plot([0, 1], [0, 1], "-", color=MUTED, lw=1, zorder=0)
     ax.plot([0, 1], [0.5, 0.5], ":", color=MUTED, lw=1, zorder=0)
     looks = {"ls": "none", "mec": "white", "mew": 0.8}
-    (edges,) = ax.plot([], [], "s", color=palette.ORANGE, ms=7, label="edge: equal labels", **looks)
-    (nodes,) = ax.plot([], [], "o", color=palette.BLUE, ms=8, label="node: label 1", **looks)
+    (edges,) = ax.plot([], [], "s", color=palette.ORANGE, ms=7, label="edges", **looks)
+    (nodes,) = ax.plot([], [], "o", color=palette.BLUE, ms=8, label="nodes", **looks)
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
     ax.set(xlabel="exact marginal", ylabel="belief", title="Belief over truth")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=2, handlelength=1)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), handlelength=1)
 
     def show(frame: MessagesFrame) -> None:
         edges.set_data(frame.exact_edge, frame.edge)
@@ -155,7 +155,7 @@ def _curves(ax: Axes) -> Show:
     none = ax.text(0.5, 0.02, "", transform=ax.transAxes, ha="center", fontsize=9)
     ax.set(xlim=(0.5, N_SWEEPS + 0.5), xticks=(1, 6, 12, 18, 24), xlabel="sweeps")
     ax.set(ylabel="above the log-partition", title="Value and bounds")
-    ax.legend(loc="upper right", borderpad=0.1)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), handlelength=1.5)
 
     def show(frame: MessagesFrame) -> None:
         over = [each - frame.log_partition for each in (frame.uppers, frame.lowers, frame.values)]
@@ -218,6 +218,14 @@ def _bethe_swings(**values: Any) -> bool:
     return messages_frame(**values).disagreement > 0.2
 
 
+_CAPTION = (
+    "Left, each node's belief in label 1, with the exact marginal in brackets. Middle, "
+    "all beliefs against the exact marginals; on the diagonal they are right. Right, the "
+    "value of the local program and its bounds, measured from the true $\\log Z$. Watch "
+    "on which side of the diagonal the points lie, and whether they come to rest."
+)
+
+
 def messages() -> Explorer:
     """Return an explorer of norm-product messages on nine nodes, next to the exact marginals.
 
@@ -232,10 +240,10 @@ def messages() -> Explorer:
         is the temperature.
     """
     figure = new_figure(8.8, 3.9)
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.05, 1, 1.1])
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.25, 1, 1])
     with styled():
         show_square = draw_square(left)
-        title = left.set_title("Belief of label 1 (exact)")
+        title = left.set_title("Sweep 1: belief (exact)")
         panels = [_scatter(middle), _curves(right)]
 
     def update(**values: Any) -> str:
@@ -243,7 +251,7 @@ def messages() -> Explorer:
         show_square(
             frame.node, [f"({p:.2f})" for p in frame.exact_node], values["signs"] == SIGNS[1]
         )
-        title.set_text(f"Label 1, sweep {frame.sweep} (exact)")
+        title.set_text(f"Sweep {frame.sweep}: belief (exact)")
         for show in panels:
             show(frame)
         bounds = f"bounds {frame.lower:.2f} and {frame.upper:.2f}"
@@ -269,6 +277,7 @@ def messages() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_ones_are_flat, _bethe_is_close, _trw_bounds, _bethe_swings],
         name="messages",
         sweep=Time(1, N_SWEEPS, 1, 12, label="sweeps", per_second=4),

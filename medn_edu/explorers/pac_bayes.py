@@ -116,12 +116,12 @@ Show = Callable[[TermsFrame], None]
 
 def _bars(ax: Axes) -> Show:
     """Draw two stacked bars, inside the root and outside."""
-    show_inside, show_sum = _stack(ax, 0.0, _INSIDE), _stack(ax, 3.15, _SUM)
+    show_inside, show_sum = _stack(ax, 0.0, _INSIDE), _stack(ax, 2.4, _SUM)
     ax.axhline(1, color=ERROR, lw=1.5, zorder=4)
-    ax.set(xlim=(-0.1, 5.95), ylim=(0, _TOP), yticks=[0, 0.5, 1, 1.5])
-    ax.set_xticks([0.275, 3.425], ["inside the root,\nover 2N − 1", "the bound"])
+    ax.set(xlim=(-0.25, 4.4), ylim=(0, _TOP), yticks=[0, 0.5, 1, 1.5])
+    ax.set_xticks([0.275, 2.675], ["inside the root,\nover 2N − 1", "the bound"])
     ax.tick_params(axis="x", length=0)
-    ax.set_title("The terms", pad=22)
+    ax.set(title="The terms", ylabel="value")
 
     def show(frame: TermsFrame) -> None:
         show_inside(frame.inside)
@@ -134,22 +134,22 @@ def _stack(
     ax: Axes, x: float, parts: tuple[tuple[str, str, str], ...]
 ) -> Callable[[tuple[float, ...]], None]:
     """Draw a bar of several parts, and next to it their names and numbers."""
-    boxes, numbers = [], []
+    boxes, names, numbers = [], [], []
     for k, (label, colour, hatch) in enumerate(parts):
         look: dict[str, Any] = {"fc": colour, "ec": "white", "hatch": hatch, "lw": 0.8}
         boxes.append(ax.add_patch(Rectangle((x, 0), 0.55, 0, **look)))
-        y = 0.5 + 0.2 * (k - (len(parts) - 1) / 2)
+        y = 0.51 + 0.25 * (k - (len(parts) - 1) / 2)
         ax.add_patch(Rectangle((x + 0.68, y - 0.045), 0.13, 0.09, **look))
-        ax.text(x + 0.88, y, label, va="center", fontsize=9)
-        numbers.append(ax.text(x + 2.75, y, "", va="center", ha="right", fontsize=9))
+        numbers.append(ax.text(x + 0.88, y, "", va="center", fontsize=9))
+        names.append(label)
     total = ax.text(x + 0.275, 0, "", ha="center", va="bottom", fontweight="bold")
 
     def show(values: tuple[float, ...]) -> None:
         bottom = 0.0
-        for box, number, value in zip(boxes, numbers, values, strict=True):
+        for box, name, number, value in zip(boxes, names, numbers, values, strict=True):
             top = min(bottom + value, _TOP)
             box.set_bounds(x, bottom, 0.55, top - bottom)
-            number.set_text(_short(value))
+            number.set_text(f"{name}\n{_short(value)}")
             bottom = top
         total.set_y(bottom + 0.015)
         total.set_text(_short(sum(values)) + (" ↑" if sum(values) > _TOP else ""))
@@ -170,12 +170,14 @@ def _over_samples(ax: Axes) -> Show:
     first_text = ax.annotate("", (1, 0), (6, 0), textcoords="offset points", **words)
     first_text.set_bbox({"fc": "white", "ec": "none", "pad": 0.5})
     nothing = ax.text(1, 1.02, "says nothing", **words)
-    ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _TOP), xlabel="samples N")
+    ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _TOP), xlabel="number of samples N")
     ax.set(yticks=[0, 0.5, 1, 1.5])
-    ax.set_xticks([10.0**k for k in range(2, 10)], [_power(k) for k in range(2, 10)])
+    ax.set_xticks(
+        [10.0**k for k in range(2, 10)], [_power(k) if k % 2 else "" for k in range(2, 10)]
+    )
     ax.minorticks_off()
-    ax.set_title("Over N", pad=22)
-    ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.12), ncols=2, handlelength=2)
+    ax.set_ylabel("bound on the share misread")
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=2, handlelength=2)
 
     def show(frame: TermsFrame) -> None:
         curve.set_data(SIZES, np.minimum(frame.curve, 2 * _TOP))
@@ -281,6 +283,14 @@ def _saves_a_third(**values: Any) -> bool:
     return 1 / 3 < _saved_by_the_best_m(values) < 0.4 and _first(values, m=BEST) > 100_000_000
 
 
+_CAPTION = (
+    "Left, a bar of the terms inside the root and a bar of the bound itself. Right, the "
+    "bound against the number of samples $N$; above the line at 1 it says nothing. "
+    "Whatever you move, look at which term fills the first bar, and at what $N$ the curve "
+    "crosses the line."
+)
+
+
 def pac_bayes_terms() -> Explorer:
     """Return an explorer of MEDN's Theorem 8 with all its constants.
 
@@ -328,6 +338,7 @@ def pac_bayes_terms() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_draws_cost, _square, _logarithm, _saves_little, _saves_a_third],
         name="pac-bayes-terms",
         n=listed(SIZES, 1_000_000, "samples N", texts=[f"{n:,}" for n in SIZES], per_second=6),

@@ -436,6 +436,14 @@ def _names(record: Page) -> list[str]:
 # -- sentence, lessons, controls ------------------------------------------------------------------
 
 
+_CAPTION = (
+    "Left, a product with the labels that its leaves have so far. Right, the nodes, one "
+    "per row: a coloured bar to the right says that a name, an image, a price or a "
+    "description is in the node, a grey one to the left that it is not, and a longer bar "
+    "is surer. Follow the orange edge, which carries the message of this step."
+)
+
+
 def pages(
     tree: Pipeline | None = None,
     chain: Pipeline | None = None,
@@ -550,6 +558,7 @@ def pages(
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=_lessons(films, marks),
         name="pages",
         step=Time(0, most_steps, 1, 0, label="step", per_second=4),

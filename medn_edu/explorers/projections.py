@@ -117,7 +117,7 @@ def _magnitudes(ax: Axes) -> tuple[Show, list[Artist]]:
     ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="magnitude")
     ax.set_xticks([0, 1], ["$|w_1|$", "$|w_2|$"])
     ax.tick_params(axis="x", length=0, labelsize=11)
-    ax.set_title("What each weight loses", pad=18)
+    ax.set_title("Lost by each weight", pad=18)
 
     def show(frame: ProjectionFrame) -> None:
         sizes, theta = np.abs(frame.point), frame.theta
@@ -184,6 +184,14 @@ def _not_enough(angle: float, distance: float) -> bool:
     return bool(frame.theta > 0 and (frame.on_l2 == frame.point).all())
 
 
+_CAPTION = (
+    "Left, a point outside or inside two balls of radius 1, with its nearest point on the "
+    "L2 ball (square) and on the L1 ball (diamond). Right, the size of each weight: the "
+    "L1 ball takes the hatched part away, and the narrow bar is what the L2 ball leaves. "
+    "Compare what the two balls take from the larger and from the smaller weight."
+)
+
+
 def projections() -> Explorer:
     """Return an explorer of a point in the plane and its projections onto the L2 and the L1 ball.
 
@@ -201,7 +209,7 @@ def projections() -> Explorer:
     with styled():
         (show_plane, dots), (show_magnitudes, bar) = _plane(left), _magnitudes(right)
         names = ["the point", "on the L2 ball", "on the L1 ball", "taken away for the L1 ball"]
-        below = {"loc": "outside lower center", "ncols": 4, "handlelength": 1.5}
+        below = {"loc": "outside lower center", "ncols": 2, "handlelength": 1.5}
         figure.legend([*dots, *bar], names, **below)
 
     def update(angle: float, distance: float) -> str:
@@ -224,6 +232,7 @@ def projections() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_to_a_corner, _to_an_edge, _not_enough],
         name="projections",
         angle=Time(0, 360, 5, 15, label="direction in degrees", per_second=8),

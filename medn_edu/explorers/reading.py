@@ -114,6 +114,13 @@ def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
     return lessons
 
 
+_CAPTION = (
+    "A handwritten word with its true letters, what the chosen model reads, and how sure "
+    "it is of each letter. Wrong letters are marked. Compare how sure the model is of "
+    "these and of the others."
+)
+
+
 def read_words(
     models: Mapping[str, Any] | None = None,
     X: Sequence[np.ndarray] = (),
@@ -172,6 +179,7 @@ def read_words(
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=_lessons(frames),
         name="words",
         word=Slider(1, len(X), 1),

@@ -254,6 +254,13 @@ def _frame_of(films: _Films, step: int, sentence: str, word: bool, edges: bool) 
     return film[min(step, len(film) - 1)] if edges else film[0]
 
 
+_CAPTION = (
+    "A sentence as a tree of phrases, each with the label of the words below it; a "
+    "question mark means that nothing is known yet. The orange edges carry the messages "
+    "of this step. Step through them and watch where the label at the top comes from."
+)
+
+
 def sentiment(
     X: Sequence[Parse] | None = None, y: Sequence[Sequence[Hashable]] | None = None
 ) -> Explorer:
@@ -331,6 +338,7 @@ def sentiment(
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=_lessons(shown, films, last),
         name="sentiment",
         step=Time(0, last, 1, 0, label="step", per_second=2),

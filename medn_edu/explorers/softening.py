@@ -34,8 +34,8 @@ FAINT = (1.0, 0.5, 0.25)
 SHOWN = ("axi", "aai", "aax", "xai", "iax")
 """Labellings that have a bar of their own."""
 
-TEMPERATURES = (*(2.0 ** (1 - k / 3) for k in range(22)), 0.0)
-"""From 2 down to 1/64, each a cube root of two cooler than the one before; then 0, the maximum."""
+TEMPERATURES = (0.0, *(2.0 ** (1 - k / 3) for k in range(21, -1, -1)))
+"""0, the maximum; then from 1/64 to 2, each a cube root of two warmer than the one before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def _tiles(ax: Axes) -> Show:
         ax.text(i + 0.5, 3.08, f"letter {i + 1}", ha="center", va="top", fontsize=9)
     ax.set(xlim=(0, 3), ylim=(3.3, 0))
     ax.set_axis_off()
-    ax.set_title("Marginals (framed: true labels)")
+    ax.set_title("Labels")
 
     def show(frame: SofteningFrame) -> None:
         for place, p in np.ndenumerate(frame.marginals):
@@ -196,7 +196,7 @@ def _bars(ax: Axes) -> Show:
     entropy = ax.text(0, last + 0.2, "", va="top")
     ax.set(xlim=(0, 1.16), ylim=(last + 0.9, -0.5))
     ax.set_axis_off()
-    ax.set_title("Probabilities of labellings")
+    ax.set_title("Labellings")
 
     def show(frame: SofteningFrame) -> None:
         shown = [frame.probability(labelling) for labelling in SHOWN]
@@ -205,7 +205,7 @@ def _bars(ax: Axes) -> Show:
             bar.set_width(p)
             number.set_x(p + 0.015)
             number.set_text(f"{p:.2f}")
-        entropy.set_text(f"entropy {frame.entropy:.2f} of log 27 = {np.log(27):.2f}")
+        entropy.set_text(f"entropy {frame.entropy:.2f} of {np.log(27):.2f}")
 
     return show
 
@@ -214,15 +214,15 @@ def _bars(ax: Axes) -> Show:
 
 
 @lesson(
-    "From ε = 2 down to 0 the gap shrinks inside its band, and all probability ends on aai.",
+    "From ε = 0, where aai has all the probability, up to 2 the gap only grows inside its band.",
     {"epsilon": 2.0, "habit": 0.5, "with_loss": True},
 )
-def _sharpens(epsilon: float, habit: float, with_loss: bool) -> bool:
+def _softens(epsilon: float, habit: float, with_loss: bool) -> bool:
     frames = [softening_frame(e, habit, with_loss) for e in TEMPERATURES if e <= epsilon]
     in_band = all(-1e-12 <= f.gap <= f.bound + 1e-12 for f in frames)
-    falls = np.all(np.diff([f.gap for f in frames]) <= 1e-12)
-    last = frames[-1]
-    return bool(in_band and falls and last.gap == 0 and last.probability("aai") == 1)
+    grows = np.all(np.diff([f.gap for f in frames]) >= -1e-12)
+    first = frames[0]
+    return bool(in_band and grows and first.gap == 0 and first.probability("aai") == 1)
 
 
 @lesson(
@@ -247,6 +247,14 @@ def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
     return bool(np.isclose(frame.loss, log_loss) and frame.hard_loss == 0 and frame.loss > 0.1)
 
 
+_CAPTION = (
+    "Left, the loss of *axi* against the weight of habit: the soft-max (thick line), the "
+    "maximum (dashed), and the band in which the soft-max must lie. Right, the "
+    "probability of each label (framed if true) and of some labellings at the chosen "
+    "weight (dots). Change ε and watch the band, the gap and the probabilities together."
+)
+
+
 def softening() -> Explorer:
     """Return an explorer of the temperature that leads from log-loss to hinge loss.
 
@@ -257,8 +265,8 @@ def softening() -> Explorer:
     Returns
     -------
     Explorer
-        The explorer: its time is ``epsilon``, from 2 down to 1/64 and then 0; ``habit`` is a weight,
-        and ``with_loss`` adds the Hamming loss to the scores.
+        The explorer: its time is ``epsilon``, from 0 and 1/64 up to 2; ``habit`` is a weight, and
+        ``with_loss`` adds the Hamming loss to the scores.
     """
     figure = new_figure(8.4, 4.5)
     axes = figure.subplot_mosaic(
@@ -294,7 +302,8 @@ def softening() -> Explorer:
         figure,
         update,
         alt,
-        lessons=[_sharpens, _ties, _log_loss],
+        caption=_CAPTION,
+        lessons=[_softens, _ties, _log_loss],
         name="softening",
         epsilon=listed(TEMPERATURES, 1.0, "ε, temperature", texts=texts, per_second=4),
         habit=Slider(0.0, 3.0, 0.25, 0.5, label="weight of habit"),

@@ -90,7 +90,7 @@ def _draw_means(ax: Axes) -> Callable[[VariationalTrail, int], None]:
         places, np.zeros(18), "o", color=palette.BLUE, ms=7, mec="white", label="Algorithm 1"
     )
     ax.set(xlim=(-0.7, 17.7), ylim=(-0.8, 0.8), yticks=(-0.5, 0, 0.5))
-    ax.set_xticks(places, [""] * 18)
+    ax.set_xticks(places, [""] * 18, rotation=90)
     ax.tick_params(axis="x", length=0, labelsize=9)
     title = ax.text(17.6, 0.78, "", ha="right", va="top", color=MUTED)
     ax.set_title("Posterior means")
@@ -138,7 +138,7 @@ def _draw_costs(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     ax.minorticks_off()
     ax.set_yticks([1, 10, 100], ["1", "10", "100"])
     ax.tick_params(labelbottom=False)
-    ax.set_title("The bound, the true cost")
+    ax.set_title("Bound, true cost")
 
     def show(trail: VariationalTrail, number: int) -> None:
         numbers = np.arange(1, number + 1)
@@ -161,7 +161,7 @@ def _draw_excess(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     ax.minorticks_off()
     ax.set_yticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
     ax.set(xlabel="iteration")
-    ax.set_title("True cost above the least")
+    ax.set_title("Excess cost")
 
     def show(trail: VariationalTrail, number: int) -> None:
         percent = 100 * trail.excess[:number]
@@ -197,6 +197,14 @@ def _stands(number: int, lam: int) -> bool:
     idle, scaled = int(np.abs(trail.exact_means).argmin()), trail.lam * trail.variances[number - 1]
     down = 1 <= scaled.min() <= scaled[idle] < 1.05  # to 1/lam and no further
     return bool(down and trail.exact_variances[idle] > 1.9 / lam)
+
+
+_CAPTION = (
+    "The 18 weights of the three words: bars for the exact posterior means and variances, "
+    "dots for those of Algorithm 1 after this iteration. Right, the bound and the true "
+    "cost, and how far that cost is above the least. Step through the iterations and "
+    "watch whether the true cost falls whenever the bound does."
+)
 
 
 def variational() -> Explorer:
@@ -256,6 +264,7 @@ def variational() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=[_third, _rises, _stands],
         name="variational",
         number=Time(1, N_PROGRAMS, 1, 2, label="iteration", per_second=1),

@@ -195,6 +195,13 @@ def _likeness(coef: np.ndarray, last: np.ndarray) -> float:
     return float(np.sum(coef * last) / lengths) if lengths else 0.0
 
 
+_CAPTION = (
+    "The weights of the pixels, one image per letter: ink on a blue pixel speaks for the "
+    "letter, ink on a vermilion one against it, and a darker colour means more. Move "
+    "through the numbers of training words and watch which images still change."
+)
+
+
 def weight_images(
     models: Mapping[int, Any] | None = None, shape: tuple[int, int] = (16, 8)
 ) -> Explorer:
@@ -271,7 +278,9 @@ def weight_images(
     lessons = [first, Lesson({"words": sizes[-2]}, fact, they_settle)]
     texts = [f"{n:,}" for n in sizes]
     time = listed(sizes, sizes[-1], "training words", texts=texts, per_second=2)
-    return Explorer(figure, update, alt, lessons=lessons, name="weights", words=time)
+    return Explorer(
+        figure, update, alt, caption=_CAPTION, lessons=lessons, name="weights", words=time
+    )
 
 
 EXHIBIT = Exhibit("Weights as images, from few words and from many", "ocr-study", weight_images)

@@ -176,9 +176,9 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
     title = ax.set_title("Round 0", pad=6)
     keys = {
         "true cost": ax.plot([], [], "-", color=MUTED, lw=1)[0],
-        "cost by the working sets": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
-        "what they miss": ax.fill([0], [0], color=_MISSING(0.6))[0],
-        "the program's solution": solution,
+        "cost they know": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
+        "what it misses": ax.fill([0], [0], color=_MISSING(0.6))[0],
+        "solution": solution,
     }
     ax.legend(keys.values(), keys, loc="upper center", bbox_to_anchor=(0.47, -0.11), ncols=2)
 
@@ -217,10 +217,10 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
             ]
             bar = ax.add_patch(Rectangle((left + 5.1, j - 0.2), 0, 0.4, color=palette.BLUE, lw=0))
             rows[i].append((boxes, bar))
-    ax.set(xlim=(-0.2, 15.6), ylim=(MOST_ROWS + 1.4, -1.6))
+    ax.set(xlim=(-0.2, 15.6), ylim=(MOST_ROWS + 3.0, -1.6))
     ax.set_axis_off()
     ax.set_title("Working sets", pad=6)
-    words = "a row: a labelling, its wrong letters filled\nbold frame: new;  bar: its α"
+    words = "each row a labelling,\nwrong letters filled;\nbold frame: new;\nbar: its α"
     ax.text(0, MOST_ROWS - 0.3, words, va="top", fontsize=9, color=MUTED)
 
     def show(C: float, rounds: Rounds) -> None:
@@ -281,6 +281,14 @@ def _lessons() -> list[Lesson]:
     return [overshoots, few_are_enough, sticks, stays_empty]
 
 
+_CAPTION = (
+    "Left, the cost of two weights: the true one (solid contours) and the one that the "
+    "working sets know (dashed), shaded where they know too little; the line joins the "
+    "solutions of the rounds so far. Right, the two bounds, and the labellings in the "
+    "working sets. Watch where the solution jumps, and what each jump does to the bounds."
+)
+
+
 def working_sets() -> Explorer:
     """Return an explorer of the cutting plane method on a problem of two weights.
 
@@ -302,7 +310,7 @@ def working_sets() -> Explorer:
         bounds = axes["bounds"]
         show_bounds = draw_bounds(bounds, size=5)
         bounds.set(xlabel="round", ylabel="cost")
-        bounds.set_title("Bounds of the optimum", pad=6)
+        bounds.set_title("Both bounds", pad=6)
         bounds.legend(loc="lower right")
 
     def text(here: CuttingPlaneRound) -> str:
@@ -340,6 +348,7 @@ def working_sets() -> Explorer:
         figure,
         update,
         alt,
+        caption=_CAPTION,
         lessons=_lessons(),
         name="working-sets",
         rounds=Time(0, _most(), 1, 2, label="rounds", per_second=1),

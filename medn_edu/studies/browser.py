@@ -289,15 +289,12 @@ def _totals(found: Mapping[int, Score]) -> dict[int, float]:
 class ResultBrowser:
     """The figure: errors against size at the left, all repetitions at one size at the right."""
 
-    def __init__(
-        self, study: StudyErrors, unit: str, repetition: str, n_rows: int | None = None
-    ) -> None:
+    def __init__(self, study: StudyErrors, unit: str, repetition: str) -> None:
         self._study, self._unit, self._repetition = study, unit, repetition
         self._models = study.models
-        self._n_rows = n_rows or len(self._models)
         fits = [fits for by_model in study.errors.values() for fits in by_model.values()]
         self._repetitions = sorted({repetition for found in fits for repetition, _ in found})
-        self.figure = new_figure(8.8, 0.36 * self._n_rows + 2.1)
+        self.figure = new_figure(8.8, 4.7)  # with its controls on one screen, all models shown
         left, right = self.figure.subplots(1, 2, width_ratios=[1.2, 1])
         with styled():
             self._draw_curves(left)
@@ -308,9 +305,12 @@ class ResultBrowser:
     def show(self, frame: BrowserFrame, title: str) -> None:
         """Show a frame."""
         with styled():
+            n_rows = max(len(frame.rows), 1)
+            self._band.set_linewidth(self._points * (n_rows + 1))
+            self._right.set_ylim(n_rows - 0.4, -0.6)
             for number, name in enumerate(self._models):
                 row = frame.rows.index(name) if name in frame.rows else 0  # where nothing is drawn
-                self._move_curve(number, row, frame.curves.get(name, {}))
+                self._move_curve(number, row - (n_rows - 1) / 2, frame.curves.get(name, {}))
                 self._move_single(number, row, name, frame)
             self._name_rows(frame)
             self._move_threads(frame)
@@ -320,16 +320,14 @@ class ResultBrowser:
             # at the height that matplotlib would find as well, but look for in every drawing
             self._left.set_title(title, y=1)
             n = f"{frame.n_repetitions} {self._repetition}"
-            self._right.set_title(f"{frame.size} {self._unit}, {n}", x=0, y=1, ha="left")
+            self._right.set_title(f"{frame.size} {self._unit}\n{n}", x=0, y=1, ha="left")
 
     def _draw_curves(self, ax: Axes) -> None:
         self._left, sizes = ax, self._study.sizes
         span = max(sizes[-1] - sizes[0], 1)
-        middle = (self._n_rows - 1) / 2
-        self._shifts = [0.011 * span * (k - middle) for k in range(self._n_rows)]
-        width = 0.013 * (self._n_rows + 1) * span
-        points = 4.2 * 72 * width / (1.16 * span)
-        self._band = ax.axvline(sizes[0], color=_BAND, lw=points, solid_capstyle="butt", zorder=0)
+        self._step = 0.011 * span  # from one model to the next
+        self._points = 4.2 * 72 * 0.013 / 1.16
+        self._band = ax.axvline(sizes[0], color=_BAND, solid_capstyle="butt", zorder=0)
         (self._floor,) = ax.plot([], [], color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
         self._floor_name = ax.text(
             sizes[0] - 0.07 * span, 0, "", ha="left", va="bottom", fontsize=9, zorder=5,
@@ -363,14 +361,13 @@ class ResultBrowser:
             self._means.append(mean)
             self._ranges.append(ax.hlines([], 0, 0, colors=style["color"], lw=3.2, zorder=3))
         self._floor_right = ax.axvline(0, color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
-        ax.set(ylim=(self._n_rows - 0.4, -0.6))
         ax.tick_params(axis="y", length=0)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         ax.spines["left"].set_visible(False)
         ax.grid(axis="x")
 
-    def _move_curve(self, number: int, row: int, curve: Mapping[int, Interval]) -> None:
-        sizes = np.array(list(curve), dtype=float) + self._shifts[row]
+    def _move_curve(self, number: int, place: float, curve: Mapping[int, Interval]) -> None:
+        sizes = np.array(list(curve), dtype=float) + self._step * place
         means = np.array([100 * interval.mean for interval in curve.values()])
         ends = np.array([[100 * i.low, 100 * i.high] for i in curve.values()]).reshape(-1, 2)
         self._lines[number].set_data(sizes, means)
@@ -482,23 +479,31 @@ class _Browser:
         self.listed = _listed(study.models)
         # all readings of a model share a box
         self.labels = {_identifier(base): base for base, _ in map(reading_of, study.models)}
-        n_rows = max(len(names) for names in self.listed.values())
-        self.drawn = ResultBrowser(study, unit, repetition, n_rows)
+        self.drawn = ResultBrowser(study, unit, repetition)
 
-    def explorer(self, name: str, lessons: Sequence[Lesson]) -> Explorer:
-        """Return the explorer, with lessons of its own and those that any table may teach."""
+    def explorer(
+        self, name: str, lessons: Sequence[Lesson], opening: Sequence[str], caption: str
+    ) -> Explorer:
+        """Return the explorer, with lessons of its own and those that any table may teach.
+
+        It opens with few models, less the errors of the first of them; boxes add the others.
+        """
         study, controls = self.study, dict[str, Any]()
+        known = opening[0] in self.listed[FAIR]
         if self.setting:
             controls[self.setting] = Choice(study.settings, label=f"{self.setting} features")
         controls["reading"] = Choice(list(self.listed), label="reading")
         controls["n_train"] = Choice(study.sizes, label=f"training {self.unit}")
-        controls["reference"] = Choice([_NONE, *self.listed[FAIR]], label="subtract the errors of")
+        references = [_NONE, *self.listed[FAIR]]
+        start = opening[0] if known else _NONE
+        controls["reference"] = Choice(references, start, label="subtract the errors of")
         for box, model in self.labels.items():
-            controls[box] = Check(True, label=model)
+            controls[box] = Check(model in opening or not known, label=model)
         return Explorer(
             self.drawn.figure,
             self.update,
             self.alt,
+            caption=caption,
             lessons=[*self._hidden_difference(), *self._more_data(), *lessons, *self._floor()],
             name=name,
             **controls,
@@ -509,15 +514,15 @@ class _Browser:
         reference = None if values["reference"] == _NONE else values["reference"]
         setting = values[self.setting] if self.setting else self.study.settings[0]
         models = [n for n in self.study.models if values[_identifier(reading_of(n)[0])]]
-        rows = self.listed[values["reading"]]
+        rows = [name for name in self.listed[values["reading"]] if name in models]
         return browser_frame(self.study, setting, values["n_train"], models, reference, rows)
 
     def update(self, **values: Any) -> str:
         """Show a frame and return its sentence."""
         frame = self.frame(**values)
-        title = f"{self.title.format(frame.setting)}, {values['reading']}"
-        self.drawn.show(frame, title)
-        what = f"{title}, {frame.size} training {self.unit}"
+        setting = self.title.format(frame.setting)
+        self.drawn.show(frame, f"{setting}\n{values['reading']}")
+        what = f"{setting}, {values['reading']}, {frame.size} training {self.unit}"
         if not frame.here:
             return f"{what}: nothing to show; check another model."
         times = f"{frame.n_repetitions} {self.repetition}"
@@ -528,7 +533,7 @@ class _Browser:
             return f"{what}, {times}: error with 95 % interval in % of labels: {shown}{known}."
         own = [f"{frame.reference} 0"] * (frame.reference in frame.models)
         shown = ", ".join([*own, *(f"{name} {_difference(frame, name)}" for name in frame.here)])
-        elsewhere = f" ({FAIR})" if frame.reference not in frame.rows else ""
+        elsewhere = f" ({FAIR})" if frame.reference not in self.listed[values["reading"]] else ""
         return (
             f"{what}, {times}: error minus that of {frame.reference}{elsewhere}, in points with 95 % "
             f"interval: {shown}."
@@ -651,6 +656,16 @@ def _difference(frame: BrowserFrame, name: str) -> str:
     return text if interval.n == 1 else f"{text} (less on {below} of {interval.n})"
 
 
+def _caption(each: str) -> str:
+    return (
+        "Left, each model's mean against the amount of training data, with 95 % intervals; a model has "
+        "the colour and mark of its row at the right. Right, the same at the shaded size: a large mark "
+        f"for the mean, a small dot for each {each}, and thin lines that join the dots of one {each}. "
+        "Watch how wide the intervals are, first of the errors themselves (subtract *nothing*) and then "
+        "of differences to one model."
+    )
+
+
 # -- the synthetic studies ------------------------------------------------------------------------
 
 
@@ -676,7 +691,9 @@ def _iid_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
         "C = 1 freezes the shape of LapMEDN's regulariser: where few features matter it errs more."
     )
     one_price = browser.surely_more("LapMEDN, C = 1", "LapMEDN", frozen)
-    return browser.explorer("synthetic-results", [*_sparsity_pays(browser), *one_price])
+    lessons = [*_sparsity_pays(browser), *one_price]
+    opening = ("M3N", "L1-CRF", "L1-M3N", "LapMEDN")
+    return browser.explorer("synthetic-results", lessons, opening, _caption("random CRF"))
 
 
 def _iid_place(row: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -701,7 +718,9 @@ def _grouped_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
     browser = _Browser(study, "", "Relevant features in {}", "sequences", "random CRFs")
     copies = "Copies do not spoil sparsity: the L2-CRF errs more than the L1-CRF."
     lessons = browser.surely_more("L2-CRF", "L1-CRF", copies)
-    return browser.explorer("synthetic-correlated-results", lessons)
+    opening = ("L2-CRF", "CRF", "L1-CRF", "M3N")
+    caption = _caption("random CRF")
+    return browser.explorer("synthetic-correlated-results", lessons, opening, caption)
 
 
 def _numbers(row: Mapping[str, Any]) -> tuple[int, int]:
@@ -750,7 +769,8 @@ def ocr_results(rows: Rows | None = None) -> Explorer:
         *browser.surely_more("CRF", "L2-CRF", penalty),
         *browser.surely_more("M3N at its optimum", "M3N", constant),
     ]
-    return browser.explorer("ocr-results", lessons)
+    opening = ("M3N", "L2-CRF", "L1-CRF", "LapMEDN")
+    return browser.explorer("ocr-results", lessons, opening, _caption("fold"))
 
 
 def _ocr_place(row: Mapping[str, Any]) -> tuple[str, int] | None:

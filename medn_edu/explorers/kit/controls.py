@@ -203,7 +203,7 @@ def as_control(name: str, declared: Any) -> Control:
 
 
 def _nearest(values: tuple[Any, ...], value: Any) -> int:
-    low, high = min(values), max(values)  # a temperature runs downwards
+    low, high = min(values), max(values)
     if not isinstance(value, (int, float)) or not low <= value <= high:
         raise ValueError(f"{value!r} is outside the slider; expected {low} to {high}.")
     return min(range(len(values)), key=lambda i: abs(values[i] - value))
