@@ -104,7 +104,7 @@ def test_letters_that_are_damaged(capsys, monkeypatch, tmp_path):
 
 def test_lab_copies_the_course_and_starts_the_server(tmp_path, capsys, monkeypatch):
     started = []
-    monkeypatch.setattr(lab, "serve", lambda command: started.append(command) or 0)
+    monkeypatch.setattr(lab, "serve", lambda *command, **folders: started.extend(command) or 0)
     folder = tmp_path / "my course"
     assert main(["lab", str(folder), "--no-browser", "--port", "8899"]) == 0
     [command] = started

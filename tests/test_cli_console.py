@@ -160,6 +160,13 @@ def test_a_server_that_ends_says_how():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_server_finds_a_folder_of_ours_after_those_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_PATH", "theirs")
+    code = "import os, sys; sys.exit(os.environ['JUPYTER_PATH'] != sys.argv[1])"
+    expected = os.pathsep.join(["theirs", str(tmp_path)])
+    assert console.serve([sys.executable, "-c", code, expected], JUPYTER_PATH=tmp_path) == 0
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

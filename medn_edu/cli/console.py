@@ -155,15 +155,21 @@ def results_folder(folder: Path, option: str = "--out") -> Path:
         ) from None
 
 
-def serve(command: Sequence[str], *, patience: float = 10.0) -> int:
+def serve(command: Sequence[str], *, patience: float = 10.0, **folders: Path) -> int:
     """Run a server until it ends, or until this process is told to stop; nothing of it is left then.
+
+    Each of the folders goes to the end of the environment variable of its name, a list of folders.
 
     Ctrl-C is the usual way to stop.  A request to terminate, or the end of the terminal, raises
     `SystemExit` once the server has gone, so that what is around this call can tidy up.
     """
+    places = {
+        name: os.pathsep.join(filter(None, (os.environ.get(name), str(folder))))
+        for name, folder in folders.items()
+    }
     with _requests_to_end_raise():
         # In a session of its own all that it starts can be ended with it, by whatever signal.
-        server = subprocess.Popen(command, start_new_session=True)
+        server = subprocess.Popen(command, start_new_session=True, env=os.environ | places)
         try:
             return server.wait()
         except KeyboardInterrupt:

@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     say("Starting JupyterLab; Ctrl-C ends it.")
     command = lab_command(arguments.folder, browser=not arguments.no_browser, port=arguments.port)
-    return serve(command)
+    # JupyterLab asks, in a box over the first cell, whether it may fetch its news.  Defaults of ours
+    # answer no; a reader's own settings still win.
+    return serve(command, JUPYTER_CONFIG_PATH=Path(__file__).with_name("jupyter"))
 
 
 def lab_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
