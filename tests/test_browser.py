@@ -8,6 +8,7 @@ import ast
 import itertools
 import os
 import pathlib
+import re
 import shutil
 import symtable
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ from lab_in_browser import (
 )
 
 from medn_edu.course.gallery import EXHIBITS
+from medn_edu.explorers.kit.what_to_see import WhatToSee
 
 pytestmark = pytest.mark.browser
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -325,31 +327,80 @@ def test_fast_moves_end_at_the_last_value(probe: Lab) -> None:
     probe.wait_for(same, 120, [spoken.element_handle(), summary.element_handle()])
 
 
-def test_the_app_serves_a_figure_alone(lab: Lab, tmp_path: pathlib.Path) -> None:
+def test_the_app_serves_a_figure_alone(
+    lab: Lab, screenshots: pathlib.Path | None, tmp_path: pathlib.Path
+) -> None:
+    """From the index to a figure, a lesson by a click and one by keyboard, on to the next and back."""
     with (
         medn_edu_server("app", tmp_path) as (address, _),
         lab.page.context.browser.new_page() as page,
     ):
+        page.set_default_timeout(300_000)
         base, query = address.split("?")
         hosts = set()
         page.on("request", lambda asked: hosts.add(urlsplit(asked.url).hostname))
-        number = list(EXHIBITS).index("shrinkage") + 1
-        place = f"{base}voila/render/{number:02d}-shrinkage.ipynb"
+        place = f"{base}voila/render/shrinkage.ipynb"
         assert page.goto(place).status in (302, 401, 403) or "login" in page.url
         page.goto(address)
-        assert page.locator("a", has_text=".ipynb").count() == len(EXHIBITS)
-        page.goto(f"{place}?{query}")
+        of_app = Lab(page, address)
+        titles = {each.title for each in EXHIBITS.values()}
+        assert titles == set(page.locator("li a").all_inner_texts())
+        headings = page.locator("h2").all_inner_texts()
+        assert [
+            text for text in headings if re.fullmatch("5\\s*What a prior does to the weights", text)
+        ]
+        assert len(headings) == len({each.chapter for each in EXHIBITS.values()})
+        if screenshots is not None:
+            page.screenshot(path=str(screenshots / "app-index.png"), full_page=True)
+
+        page.get_by_role("link", name=EXHIBITS["shrinkage"].title).click()
         part = page.locator(".medn-explorer")
         part.locator("img").wait_for()
+        assert query in page.url
         before, answers = shown(part), part.get_attribute("data-shown")
         part.locator("input[type=range]").first.focus()
         page.keyboard.press("ArrowRight")
-        wait_for_answer(Lab(page, address), part, answers)
+        wait_for_answer(of_app, part, answers)
         assert shown(part) != before
-        page.get_by_text("What to see:").wait_for()
+        lessons = EXHIBITS["shrinkage"].explorer()
+        buttons = page.locator("button.medn-lesson")
+        assert buttons.count() == len(lessons.lessons)
+        for number, lesson in enumerate(lessons.lessons[:2]):
+            answers = part.get_attribute("data-shown")
+            if number == 0:
+                buttons.first.click()
+            else:
+                page.keyboard.press("Tab")
+                page.keyboard.press("Enter")
+            wait_for_answer(of_app, part, answers)
+            WhatToSee(lessons).show(lesson)
+            assert part.locator(".medn-summary").inner_text() == lessons.summary
+            assert page.get_by_text(lesson.fact).is_visible()
+        if screenshots is not None:
+            page.screenshot(path=str(screenshots / "app-figure.png"), full_page=True)
         assert page.locator("pre code").count() == 0  # no sources
-        # the template asks for icons that the page does not show; without a network it does without
-        assert hosts <= {"127.0.0.1", "cdn.jsdelivr.net", None}
+
+        page.get_by_role("link", name=f"{EXHIBITS['norm_balls'].title} →").click()
+        page.get_by_role("link", name=f"← {EXHIBITS['shrinkage'].title}").wait_for()
+        assert query in page.url
+        page.get_by_role("link", name="All figures").click()
+        page.get_by_role("heading", name="The moving figures of the course").wait_for()
+        assert hosts - {None} == {"127.0.0.1"}  # None: addresses within the page
+        assert of_app.errors == []
+
+
+def test_lab_of_the_course_opens_without_a_notice(lab: Lab, tmp_path: pathlib.Path) -> None:
+    """JupyterLab asks new users whether it may fetch its news, in a box over the first cell."""
+    with (
+        medn_edu_server("lab", tmp_path) as (address, _),
+        lab.page.context.browser.new_page() as page,
+    ):
+        page.set_default_timeout(300_000)
+        base, query = address.split("?")
+        page.goto(f"{base}lab/tree/00-start-here.ipynb?{query}")
+        page.get_by_text("Kernel status: Idle").first.wait_for(state="attached")
+        page.wait_for_timeout(2000)
+        assert page.locator(".Toastify__toast, .jp-Dialog").count() == 0
 
 
 TIMED = (

@@ -14,9 +14,11 @@ from matplotlib.text import Text
 
 from medn_edu import explorers
 from medn_edu.cli import app, main
-from medn_edu.course.gallery import EXHIBITS, WhatToSee, app_pages
+from medn_edu.course.figure_pages import app_pages, app_template
+from medn_edu.course.gallery import EXHIBITS
 from medn_edu.course.syllabus import chapter
 from medn_edu.explorers import Explorer
+from medn_edu.explorers.kit.what_to_see import WhatToSee
 
 OF_STUDIES = {"synthetic-results", "ocr-results"}  # their lessons are about all of a table
 NOT_PLAYED = {*OF_STUDIES, "words"}  # the others have a time
@@ -47,15 +49,29 @@ def test_every_explorer_is_exhibited_and_has_a_page_of_the_app() -> None:
     assert made | {"synthetic_results", "ocr_results"} <= set(EXHIBITS)
     places = [(chapter(each.chapter).number, each.place) for each in EXHIBITS.values()]
     assert places == sorted(places), "in the order of the course"
-    assert len(app_pages()) == len(EXHIBITS)
-    for page in app_pages().values():
-        nbformat.validate(nbformat.reads(page, as_version=4))
+    pages = app_pages()
+    assert len(pages) == len(EXHIBITS)
+    linked = []
+    for page in pages.values():
+        notebook = nbformat.reads(page, as_version=4)
+        nbformat.validate(notebook)
+        linked += re.findall(r"\]\((\S+\.ipynb)\)", notebook.cells[0].source)
+    assert linked[0] == list(pages)[1]
+    assert linked[1:] == [name for i in range(1, 24) for name in list(pages)[i - 1 : i + 2 : 2]]
+    index = app_template()["tree.html"]
+    assert re.findall(r"render/(\S+)\?", index) == list(pages)
 
 
-def test_what_to_see_tells_the_moves_away_from_the_start() -> None:
-    told = repr(WhatToSee(explorers.margins()))
-    assert told.startswith("w₂, weight of the habit: 0.5: The best path jumps")
+def test_what_to_see_tells_and_makes_the_moves_away_from_the_start() -> None:
     assert "\nat the start: Where aai and aax tie" in repr(WhatToSee(explorers.losses()))
+    explorer = explorers.margins()
+    start = explorer.values
+    seen = WhatToSee(explorer)
+    assert repr(seen).startswith("w₂, weight of the habit: 0.5: The best path jumps")
+    buttons = [each for each in seen.widget().children if hasattr(each, "click")]
+    for button, lesson in zip(buttons, explorer.lessons, strict=True):
+        button.click()
+        assert explorer.values == start | lesson.move
 
 
 def test_pictures_are_what_a_whole_drawing_shows(explorer: Explorer) -> None:
@@ -74,6 +90,8 @@ def test_two_lessons_or_more_that_hold_and_can_fail(explorer: Explorer) -> None:
     assert kinds.count("time") == (explorer.name not in NOT_PLAYED)
     assert 2 <= len(explorer.lessons) <= 5
     for lesson in explorer.lessons:
+        WhatToSee(explorer).show(lesson)
+        assert lesson.holds(**explorer.values), lesson.fact
         assert explorer.check(lesson), lesson.fact
         if not (explorer.name in OF_STUDIES or lesson.fact.startswith(OF_ALL)):
             places = anywhere(explorer, 400)

@@ -23,21 +23,26 @@ def run(arguments: argparse.Namespace) -> int:
             "Voila is not installed; get it with: "
             f"{Path(sys.executable).name} -m pip install 'medn_edu[lab]'"
         )
-    from medn_edu.course.gallery import app_pages
+    from medn_edu.course.figure_pages import TEMPLATE, app_pages, app_template
 
-    pages = app_pages()
-    with tempfile.TemporaryDirectory(prefix="medn-edu-app-") as folder:
-        for name, text in pages.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="medn-edu-app-") as root:
+        figures = Path(root, "figures")
+        for folder, files in (
+            (figures, app_pages()),
+            (Path(root, "voila", "templates", TEMPLATE), app_template()),
+        ):
+            folder.mkdir(parents=True)
+            for name, text in files.items():
+                (folder / name).write_text(text, encoding="utf-8")
         say("Starting Voila; Ctrl-C ends it.")
-        command = app_command(Path(folder), browser=not arguments.no_browser, port=arguments.port)
-        return serve(command)
+        command = app_command(figures, browser=not arguments.no_browser, port=arguments.port)
+        return serve([*command, f"--template={TEMPLATE}"], JUPYTER_PATH=Path(root))
 
 
 def app_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
     """Return the command that serves the pages of a folder."""
     command = [sys.executable, "-m", "voila", str(folder), "--Voila.ip=127.0.0.1", "--token"]
-    command.append("--classic-tree")  # a plain list of the pages
+    command.append("--classic-tree")  # which the template replaces by the index
     if port is not None:
         command.append(f"--Voila.port={port}")
     return command if browser else [*command, "--no-browser"]

@@ -7,7 +7,8 @@
 `progress`         which exercises a learner has solved
 `editions`         for learning alone, for a class, for who teaches it
 `copying`          copies for learners, never over an edit
-`gallery`          every explorer with its story, for those who want no notebook around it
+`gallery`          every explorer with its title and its chapter
+`figure_pages`     their pages, for those who want no notebook around them
 `animations`       films of the explorers, for the page of figures
 `build`            runs and saves the notebooks of a checkout
 =================  =============================================================================

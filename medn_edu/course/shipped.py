@@ -1,6 +1,9 @@
-"""Where the notebooks of this installation are."""
+"""Where the notebooks of this installation are, and what they are called."""
 
+import json
 from pathlib import Path
+
+from medn_edu.course.syllabus import Chapter
 
 
 def shipped_notebooks() -> dict[str, Path]:
@@ -11,3 +14,10 @@ def shipped_notebooks() -> dict[str, Path]:
         if found:
             return found
     raise FileNotFoundError("the notebooks are missing from this installation; reinstall medn_edu.")
+
+
+def chapter_title(chapter: Chapter) -> str:
+    """Return the title of a chapter: the first heading of its notebook."""
+    notebook = json.loads(shipped_notebooks()[chapter.file].read_text(encoding="utf-8"))
+    lines = (line for cell in notebook["cells"] for line in "".join(cell["source"]).splitlines())
+    return next(line for line in lines if line.startswith("# ")).removeprefix("# ")
