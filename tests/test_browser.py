@@ -224,8 +224,33 @@ def test_notebook_opens_and_answers_the_keyboard(
             assert press(lab, part, controls.nth(j), back) == first[0], label
     if screenshots is not None:
         lab.screenshot(screenshots / f"{pathlib.Path(notebook).stem}.png")
+    go_by_keyboard_as_the_text_says(lab, notebook)
     assert lab.failed_cells() == []
     assert lab.errors == []
+
+
+def go_by_keyboard_as_the_text_says(lab: Lab, notebook: str) -> None:
+    """Where it says how often to press Tab, run the cell below, press it, and move the slider."""
+    times = {"twice": 2, "three times": 3}
+    said = re.compile(rf"<kbd>Ctrl</kbd>.*<kbd>Enter</kbd>.*<kbd>Tab</kbd> ({'|'.join(times)})")
+    cells = nbformat.read(ROOT / "notebooks" / notebook, as_version=4).cells
+    taught = [(i, found[1]) for i, cell in enumerate(cells) if (found := said.search(cell.source))]
+    assert bool(taught) == notebook.startswith(("00-", "01-"))
+    for above, often in taught:
+        cell = lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell").nth(above + 1)
+        part = cell.locator(".medn-explorer")
+        before = part.element_handle()
+        cell.locator(".cm-content").click()
+        lab.page.keyboard.press("Control+Enter")
+        lab.wait_for("(node) => !node.isConnected", 120, before)
+        part.locator("img").wait_for()
+        for _ in range(times[often]):
+            lab.page.keyboard.press("Tab")
+        slider = part.locator("input[type=range]").first
+        assert slider.evaluate("(node) => document.activeElement === node")
+        answers = part.get_attribute("data-shown")
+        lab.page.keyboard.press("ArrowRight")
+        wait_for_answer(lab, part, answers)
 
 
 def to_the_far_end(control: Any) -> tuple[str, str, int]:
