@@ -127,6 +127,25 @@ def screenshots() -> pathlib.Path | None:
     return path
 
 
+# Clicks every link within the notebook, and returns how many there are, and those after which their
+# heading is not near the top (unless the notebook ends there).
+LOST_LINKS = """() => {
+    const panel = document.querySelector(".jp-NotebookPanel:not(.lm-mod-hidden)");
+    const outer = panel.querySelector(".jp-WindowedPanel-outer");
+    const below = () => outer.scrollHeight - outer.clientHeight - outer.scrollTop;
+    const all = panel.querySelectorAll(".jp-MarkdownOutput a[href^='#']:not(.jp-InternalAnchorLink)");
+    const links = [...all].map((link) => [link, decodeURIComponent(link.getAttribute("href"))]);
+    const lost = links.filter(([link, target]) => {
+        outer.scrollTo(0, 0);
+        link.click();
+        const heading = panel.querySelector(`[data-jupyter-id="${CSS.escape(target.slice(1))}"]`);
+        if (heading === null) return true;
+        const top = heading.getBoundingClientRect().top - outer.getBoundingClientRect().top;
+        return top < 0 || (top > 100 && below() > 1);
+    });
+    return [links.length, lost.map(([link, target]) => target)];
+}"""
+
 # The picture shown: its address is a new one for every answer, also for the same picture.
 PICTURE = """async (image) => {
     const bytes = new Uint8Array(await (await fetch(image.src)).arrayBuffer());
@@ -226,6 +245,10 @@ def test_notebook_opens_and_answers_the_keyboard(
     if screenshots is not None:
         lab.screenshot(screenshots / f"{pathlib.Path(notebook).stem}.png")
     go_by_keyboard_as_the_text_says(lab, notebook)
+    texts = [
+        cell.source for cell in nbformat.read(ROOT / "notebooks" / notebook, as_version=4).cells
+    ]
+    assert lab.page.evaluate(LOST_LINKS) == ["".join(texts).count("](#"), []]
     assert lab.failed_cells() == []
     assert lab.errors == []
 

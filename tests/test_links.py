@@ -68,6 +68,8 @@ def fault(page: Path, target: str) -> str | None:
         return f"{target} leaves the repository"
     if fragment and fragment not in anchors(file):
         return f"{target} has no such heading"
+    if page.suffix == ".ipynb" and not fragment.isascii():
+        return f"{target} is not found by JupyterLab, which compares it as the browser encodes it"
     return None
 
 

@@ -1,5 +1,6 @@
 """Slips of the papers: the corrected formula is right, the printed one is not, and both are shown."""
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 
+from medn_edu.course.navigation import slips_index
 from medn_edu.theory.checks import CHECKS
 from medn_edu.theory.entries import Register
 from medn_edu.theory.errata import AS_CORRECTED, ASP_MISPRINTS, SLIPS
@@ -77,10 +79,15 @@ def test_the_notebook_shows_each_and_nothing_else_as_a_slip():
     cells = nbformat.read(NOTEBOOK, as_version=4).cells
     prose = squeezed("\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
     for slip in SLIPS:
-        head = f"### {slip.where}: {slip.title}"
+        head = f"### {slip.heading} **{slip.paper}, {slip.where}**"
         for part in (head, slip.quote, slip.printed, slip.corrected, slip.why, slip.matters):
             assert squeezed(part) in prose, (slip.id, part)
     assert prose.count("*Printed:*") == prose.count("*Corrected:*") == len(SLIPS)
+    assert slips_index() in "\n".join(cell.source for cell in cells)
+    after_the_index = itertools.dropwhile(lambda cell: "## Index" not in cell.source, cells)
+    sections = [cell.source for cell in after_the_index if cell.source.startswith("### ")]
+    assert len(sections) == len(SLIPS) + 1
+    assert all(source.endswith("[↑ Index](#Index)") for source in sections)
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     settled = re.findall(r'settle\("([^"]*)"\)', code)
     assert sorted(settled) == sorted(slip.title for slip in SLIPS)

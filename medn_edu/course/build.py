@@ -3,9 +3,10 @@
 ``python -m medn_edu.course.build [NOTEBOOK ...]`` (by default all of ``notebooks/``) starts a new
 kernel for each, refuses a notebook with an error or a warning in it, and saves a normal form: the
 picture and the sentence of every widget without its live state (a page without a kernel could not
-serve that), numbered cells, no times, no machine. Links to the neighbours, the map of the course
-and what slides show are put in on the way, and the map in the README is made anew. Needs the
-``lab`` extra; the OCR letters must be there, for a committed ocr-study is that of the real letters.
+serve that), numbered cells, no times, no machine. Links to the neighbours, the map of the course, the
+index of the errata and what slides show are put in on the way, and the map in the README is made anew.
+Needs the ``lab`` extra; the OCR letters must be there, for a committed ocr-study is that of the real
+letters.
 """
 
 import os
@@ -15,19 +16,21 @@ import time
 from pathlib import Path
 from typing import Any
 
-from medn_edu.course.navigation import course_map, navigation
+from medn_edu.course.navigation import course_map, navigation, slips_index
 from medn_edu.files import write_atomically
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 MOST_BYTES = 1_000_000
+FOLDED = "jp-MarkdownHeadingCollapsed"
+"""What JupyterLab notes of a heading whose cells are folded away below it."""
 
 
 def normalise(notebook: Any, file: str) -> Any:
     """Bring a notebook, in place, into the form in which it is committed.
 
-    That is: links above and below, no live views next to pictures, cells numbered in order, only tags
-    and the kind of slide as cells' metadata.
+    That is: links above and below, no live views next to pictures, cells numbered in order, and only
+    tags, the kind of slide and what is folded as cells' metadata.
     """
     notebook.metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}
     _navigate(notebook, file)
@@ -38,7 +41,10 @@ def normalise(notebook: Any, file: str) -> Any:
         heading = _heading(cell)
         in_exercise = heading.startswith("## Exercise") if heading else in_exercise
         shown = "skip" if in_exercise or "navigation" in tags else _slide(cell, heading)
-        cell.metadata = {"slideshow": {"slide_type": shown}} | ({"tags": tags} if tags else {})
+        folded = {FOLDED: True} if cell.metadata.get(FOLDED) else {}
+        cell.metadata = (
+            {"slideshow": {"slide_type": shown}} | ({"tags": tags} if tags else {}) | folded
+        )
         if cell.cell_type == "code":
             count += 1
             cell.execution_count = count
@@ -51,12 +57,14 @@ def normalise(notebook: Any, file: str) -> Any:
 
 
 def _navigate(notebook: Any, file: str) -> None:
-    """Put the links above and below a notebook, and the map of the course where it has its place."""
+    """Put in the links above and below a notebook, the map of the course, the index of the errata."""
     cells = [cell for cell in notebook.cells if "navigation" not in cell.metadata.get("tags", [])]
     for cell in cells:
         if "map" in cell.metadata.get("tags", []):
             slug = Path(file).stem.lstrip("0123456789-")
             cell["source"] = f"## Map\n\n{course_map(here=slug)}"
+        if "index" in cell.metadata.get("tags", []):
+            cell["source"] = cell.source.partition("\n**")[0] + f"\n{slips_index()}"
     line = {
         "cell_type": "markdown",
         "metadata": {"tags": ["navigation"]},

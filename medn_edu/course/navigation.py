@@ -1,10 +1,11 @@
-"""The line above and below every notebook, and the map of the course: made from the syllabus.
+"""Links: above and below every notebook, the map of the course, and the index of the errata.
 
-`medn_edu.course.build` puts them into cells with the tag ``navigation`` or ``map``, so that nobody
-writes them by hand and no link goes stale when a chapter moves.
+`medn_edu.course.build` puts them into cells with the tag ``navigation``, ``map`` or ``index``, so that
+nobody writes them by hand and no link goes stale when a chapter moves or a slip gets another title.
 """
 
 from medn_edu.course.syllabus import CHAPTERS, binder_link
+from medn_edu.theory.errata import SEVERITIES, SLIPS
 
 START = "00-start-here.ipynb"
 
@@ -32,3 +33,16 @@ def course_map(prefix: str = "", here: str = "") -> str:
         name = f"**{each.slug}**" if each.slug == here else f"[{each.slug}]({prefix}{each.file})"
         rows.append(f"| {name} | {each.minutes} | {each.afterwards} |")
     return "\n".join(rows)
+
+
+def slips_index() -> str:
+    """Return the list of all slips, the most serious first, each a link to its section."""
+    parts = []
+    for severity, meaning in SEVERITIES.items():
+        chosen = [each for each in SLIPS if each.severity == severity]
+        parts.append(f"**{severity.capitalize()}**: {meaning} ({len(chosen)} of {len(SLIPS)}).\n")
+        for each in chosen:
+            place = each.heading.replace(" ", "-")  # as JupyterLab and nbconvert name it
+            parts.append(f"- [{each.heading}](#{place}) ({each.paper}, {each.where})")
+        parts.append("")
+    return "\n".join(parts).rstrip()

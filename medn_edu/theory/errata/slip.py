@@ -44,6 +44,11 @@ class Slip:
                 f"severity is {self.severity!r}; expected one of {', '.join(SEVERITIES)}."
             )
 
+    @property
+    def heading(self) -> str:
+        """Heading of its section; in ASCII, as JupyterLab finds no other by a link."""
+        return self.title[0].upper() + self.title[1:]
+
     def errors(self, found: Mapping[str, float] | None = None) -> tuple[float, float]:
         """Return how far from the truth the printed and the corrected formula are, relative to it."""
         found = self.numbers() if found is None else found
