@@ -3,6 +3,7 @@
 import ast
 import copy
 import functools
+import itertools
 import os
 import re
 import subprocess
@@ -62,6 +63,15 @@ def test_saved_by_the_build_command(path: Path) -> None:
             assert len(text.split()) >= 4
             assert not text.startswith("<")
             assert output.metadata["image/png"]["alt"]
+
+
+@each_notebook
+def test_every_picture_has_a_caption_below_it(path: Path) -> None:
+    for cell in code_cells(read(path)):
+        kinds = [output.get("data", {}) for output in cell.outputs]
+        for picture, below in itertools.zip_longest(kinds, kinds[1:], fillvalue={}):
+            if "image/png" in picture:
+                assert below.get("text/markdown", "").startswith("**Figure.** "), cell.source
 
 
 @each_notebook

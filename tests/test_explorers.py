@@ -33,6 +33,11 @@ def explorer(request: pytest.FixtureRequest) -> Explorer:
     return EXHIBITS[request.param].explorer()
 
 
+def test_every_explorer_has_a_caption(explorer: Explorer) -> None:
+    sentences = re.findall(r"[^.?!]+[.?!]", explorer.caption)
+    assert len(sentences) >= 2, "what is seen, and the one thing to notice"
+
+
 def anywhere(explorer: Explorer, n: int, seed: int = 0) -> list[dict[str, Any]]:
     """Values of all controls, drawn at random."""
     rng = np.random.default_rng(seed)
@@ -57,7 +62,9 @@ def test_every_explorer_is_exhibited_and_has_a_page_of_the_app() -> None:
         nbformat.validate(notebook)
         linked += re.findall(r"\]\((\S+\.ipynb)\)", notebook.cells[0].source)
     assert linked[0] == list(pages)[1]
-    assert linked[1:] == [name for i in range(1, 24) for name in list(pages)[i - 1 : i + 2 : 2]]
+    assert linked[1:] == [
+        name for i in range(1, len(pages)) for name in list(pages)[i - 1 : i + 2 : 2]
+    ]
     index = app_template()["tree.html"]
     assert re.findall(r"render/(\S+)\?", index) == list(pages)
 

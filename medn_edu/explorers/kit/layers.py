@@ -52,8 +52,9 @@ class Layers:
         else:
             self._canvas.draw()
             picture = self._picture()
-        for artist in self._figure.findobj(include_self=False):
-            artist.stale = False  # from now on, what is stale has been changed
+        for artist in _parts(self._figure):
+            if artist is not self._figure:
+                artist.stale = False  # from now on, what is stale has been changed
         return _png(np.asarray(picture.convert("RGB")))
 
     def _composed(self) -> Image.Image:
@@ -94,7 +95,7 @@ class Layers:
         self._limits = {axes: tuple(axes.viewLim.bounds) for axes in self._figure.axes}
         if first:
             return
-        changed = {unit for unit in present if any(part.stale for part in unit.findobj())}
+        changed = {unit for unit in present if any(part.stale for part in _parts(unit))}
         self._moving = (self._moving | zoomed | changed) & present
 
     def _sorted_out(
@@ -171,6 +172,17 @@ def _units(axes: Axes) -> Iterator[Artist]:
         framed = isinstance(child, Axis | Spine)
         if not _is_ground(child, axes) and (axes.axison or not framed):
             yield child
+
+
+def _parts(artist: Artist) -> Iterator[Artist]:
+    """Yield an artist and all in it; an axis with the ticks it has, which are not computed anew."""
+    yield artist
+    axis = isinstance(artist, Axis)
+    inner = (
+        [artist.label, *artist.majorTicks, *artist.minorTicks] if axis else artist.get_children()
+    )
+    for child in inner:
+        yield from _parts(child)
 
 
 def _at_rim(unit: Artist) -> bool:
