@@ -1,17 +1,19 @@
 """Questions that are answered before looking: words, answers, and what is kept of guesses."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medn_edu.course import questions
 from medn_edu.course.navigation import START
 from medn_edu.course.progress import RECORD, noted_guess, progress
 from medn_edu.course.questions import QUESTIONS, Question
+from medn_edu.course.questions import question as questions
+from medn_edu.course.syllabus import CHAPTERS
 
-VIEW = "application/vnd.jupyter.widget-view+json"
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 rises = Question(
     asks="Does a sum of positive terms rise?",
     choices=("it falls", "it rises"),
@@ -31,12 +33,48 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_answers_are_computed_and_fit_the_choices(question: Question) -> None:
-    assert 2 <= len(question.choices) <= len(questions.LETTERS)
+    assert question.name.startswith("predict_")
+    assert 3 <= len(question.choices) <= 4
     assert len(set(question.choices)) == len(question.choices)
     assert question.right() in range(len(question.choices))
     assert question.asks.endswith("?")
     assert question.look.endswith(".")
     assert question.because.endswith(".")
+
+
+def read(path: Path) -> list[tuple[str, str]]:
+    """The kind and the source of each cell of a notebook."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+
+
+def asked_in(cell: tuple[str, str]) -> Question | None:
+    """The question that a code cell's last line names."""
+    kind, source = cell
+    return QUESTIONS.get(source.rpartition("\n")[2]) if kind == "code" else None
+
+
+def test_each_question_stands_before_an_explorer_and_nothing_gives_it_away() -> None:
+    asked = []
+    for path in [NOTEBOOKS / each.file for each in CHAPTERS]:
+        cells = read(path)
+        for at, question in enumerate(map(asked_in, cells)):
+            if question is None:
+                continue
+            asked.append(question.name)
+            shown = next(k for k in range(at, len(cells)) if "explorer" in cells[k][1])
+            assert cells[shown][0] == "code", question.name
+            below = next(k for k in range(shown, len(cells)) if cells[k][0] == "markdown")
+            assert all(kind == "markdown" for kind, _ in cells[at + 1 : shown]), question.name
+            right, around = question.choices[question.right()], cells[at + 1 : below + 1]
+            if len(right.split()) > 2:  # "three" may stand there for other things
+                around.append(cells[at - 1])
+            text = "\n".join(text for kind, text in around if kind == "markdown")
+            visible = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+            found = re.search(rf"\b{re.escape(right)}\b", visible, re.IGNORECASE)
+            assert not found, question.name
+            assert "*Predict first:*" not in cells[at - 1][1], question.name
+    assert sorted(asked) == sorted(QUESTIONS)  # each of them once
 
 
 def test_a_guess_is_kept_and_found_again(course: Path, capsys: Any) -> None:

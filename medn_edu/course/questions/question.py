@@ -1,9 +1,4 @@
-"""Predict, then look: questions that a learner answers before an explorer does.
-
-A question shows its choices.  A guess is kept with the learner's progress, and the explorer below then
-answers.  What happens is computed, not written down, and stays folded.  Without widgets a question is
-answered by calling it: ``predict_jump("b")``.
-"""
+"""`Question`: what a learner predicts before an explorer shows it."""
 
 import html
 from collections.abc import Callable
@@ -66,8 +61,6 @@ class Question:
         return {**data, "text/markdown": page, "text/plain": repr(self)}
 
 
-QUESTIONS: dict[str, Question] = {}
-for name, each in list(globals().items()):
-    if isinstance(each, Question):
-        each.name = name
-        QUESTIONS[name] = each
+def nearest(found: float, *values: float) -> int:
+    """Return the place of the value that is nearest to what was found."""
+    return min(range(len(values)), key=lambda place: abs(values[place] - found))

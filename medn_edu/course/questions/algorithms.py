@@ -1,0 +1,142 @@
+"""Questions of chapters 07 to 09: what solvers do on the way, and where they end."""
+
+from medn_edu.course.questions.question import Question, nearest
+
+# -- variational -----------------------------------------------------------------------------------
+
+
+def _rest() -> int:
+    from medn_edu.explorers.majorants import KINDS, majorant_frame
+
+    frame = majorant_frame(KINDS[0], 1, 4, 1.0)
+    return nearest(frame.limit, frame.exact, frame.means[0], frame.exact / 2, 0)
+
+
+predict_rest = Question(
+    asks="With λ = 4 and C = 1 the exact mean is 0.67, and Algorithm 1 starts at 1. Where will it come "
+    "to rest?",
+    choices=(
+        "At the exact mean",
+        "Where it starts",
+        "At half the exact mean",
+        "At 0",
+    ),
+    right=_rest,
+    look="Play the iterations, and see which curve each parabola touches. Then choose the other ones.",
+    because="Its parabolas touch the bound, not the true cost, so it comes to rest where the bound is "
+    "least.",
+)
+
+
+def _stop() -> int:
+    from medn_edu.explorers.variational import N_PROGRAMS, variational_trail
+
+    low, high = (int(variational_trail(lam).excess.argmin()) for lam in (4, 36))
+    if low == high:
+        return 0 if low == N_PROGRAMS - 1 else 1
+    return 2 if high > low else 3
+
+
+predict_stop = Question(
+    asks="After which iteration of Algorithm 1 is the true cost least, as λ goes from 4 to 36?",
+    choices=(
+        "Always after the last one",
+        "After the same early one for every λ",
+        "After a later one for a larger λ",
+        "After an earlier one for a larger λ",
+    ),
+    right=_stop,
+    look="Change λ, step through the iterations, and see what the variances in the middle come down to.",
+    because="The variances fall from 1 and pass the exact ones on the way. A larger λ has smaller exact "
+    "variances, so the algorithm meets them later.",
+)
+
+# -- exact -----------------------------------------------------------------------------------------
+
+
+def _budget() -> int:
+    from medn_edu.explorers.frank_wolfe import frank_wolfe_passes
+    from medn_edu.theory.axi import WORDS
+
+    alpha = frank_wolfe_passes("Laplace, λ = 36", 0.3, False)[-1].alpha
+    on_truth = sum(alpha[i, word.true_row] for i, word in enumerate(WORDS)) / alpha.sum()
+    return nearest(on_truth, 1, 0.75, 0.5, 0)
+
+
+predict_budget = Question(
+    asks="At the start each true labelling has all of its word's C. With the Laplace prior, λ = 36, and "
+    "the small C = 0.3, how much is left on the three true labellings after 16 passes?",
+    choices=("All of it", "Most of it", "About half", "Nothing"),
+    right=_budget,
+    look="Choose C = 0.3 and play the passes. Then go back to C = 3, and see how near to the wall at 6 "
+    "the largest η comes, and whether the primal line ever goes up.",
+    because="With a small C no word gets all its margins, and a word that still falls short spends all "
+    "its budget on wrong labellings.",
+)
+
+# -- l1-m3n ----------------------------------------------------------------------------------------
+
+
+def _regions() -> int:
+    from medn_edu.explorers.projections import projection_frame
+
+    near, far = (
+        sum(bool(projection_frame(angle, distance).zeros) for angle in range(0, 90, 5))
+        for distance in (1.2, 2.0)
+    )
+    return 0 if far < near else 1 if far == near else 2
+
+
+predict_regions = Question(
+    asks="A point moves straight away from the L1 ball. Are there then fewer directions, or more, in "
+    "which its nearest point of the ball has a weight of exactly 0?",
+    choices=("Fewer", "As many as before", "More"),
+    right=_regions,
+    look="Set the distance to 1.2 and play the direction, then do the same at 2. Compare with what the "
+    "L2 ball does.",
+    because="Both weights survive only in a strip of fixed width. Farther out the same strip covers "
+    "fewer directions.",
+)
+
+
+def _rows() -> int:
+    from medn_edu.explorers.working_sets import cutting_plane_rounds
+
+    kept = cutting_plane_rounds(1.0)[-1].kept
+    return nearest(kept.sum(), len(kept), len(kept) / 2, 10, 2)
+
+
+predict_rows = Question(
+    asks="The two words have 62 wrong labellings. With C = 1, how many of them are in the working sets "
+    "when the two bounds meet?",
+    choices=("All 62", "About 30", "About ten", "Two, one for each word"),
+    right=_rows,
+    look="Step through the rounds. See whether each solution is closer to the optimum than the one "
+    "before, and whether a round can make the true cost worse.",
+    because="A row that is never violated does not matter. A few rows around the optimum are enough to "
+    "prove that nothing is better.",
+)
+
+
+def _copies() -> int:
+    import numpy as np
+
+    from medn_edu.explorers.l1_path import _in_order, correlated_problem
+    from medn_edu.results import run
+    from medn_edu.solvers import l1_cutting_plane
+
+    problem = correlated_problem(0.05)
+    found = run(l1_cutting_plane(problem), problem, tol=1e-6, max_iter=1000)
+    weights = np.abs(_in_order(found.weights))[:18].reshape(2, 3, 3)  # group, copy, label
+    return nearest((weights > 1e-9).sum(axis=1).max(), 3, 2, 1, 0)
+
+
+predict_copies = Question(
+    asks="Each group has three near-copies of one feature. At C = 0.05, how many of the three keep a "
+    "weight for the same label in the end?",
+    choices=("All three, which share it", "Two", "One at most", "None"),
+    right=_copies,
+    look="Go along λ to the clean-up, and see whether the others shrink by a share, or to 0.",
+    because="Near-copies do the same work, and the L1 norm gives no discount for sharing it. So the "
+    "copy that fits a little better takes it all.",
+)

@@ -1,0 +1,260 @@
+"""Questions of chapters 00 to 06: scores, losses, priors and what they do to weights.
+
+What a question needs is imported when its answer is computed, because a notebook asks for few of them.
+"""
+
+from medn_edu.course.questions.question import Question, nearest
+
+# -- start-here ------------------------------------------------------------------------------------
+
+
+def _jump() -> int:
+    import numpy as np
+
+    from medn_edu import M3N, load_digit_words
+    from medn_edu.explorers.lattice import lattice_frame
+    from medn_edu.inference import node_potentials
+    from medn_edu.samples import pack
+
+    digits = load_digit_words()
+    X, y = ([part[i] for i in digits.train] for part in (digits.data, digits.target))
+    model = M3N(C=0.1, tol=0.1, verbose=0).fit(X, y)
+    word = pack([digits.data[digits.test[81]]]).forests
+    node, strengths = node_potentials(word, model.coef_), np.linspace(0, 2, 41)
+    paths = [lattice_frame(word, node, model.transitions_, s).path for s in strengths]
+    steps = sum(bool((a != b).any()) for a, b in zip(paths[1:], paths, strict=False))
+    return nearest(steps, len(strengths) - 1, 1, 3)
+
+
+predict_jump = Question(
+    asks="The slider goes from 0 to 2 in 40 small steps. How does the best path change on the way?",
+    choices=(
+        "A little with every step",
+        "Once, where the strength is 1",
+        "Over most steps not at all, and then it jumps",
+    ),
+    right=_jump,
+    look="Press Play and watch the best path, also beyond 1: see whether more grammar always helps.",
+    because="A path is one of finitely many labellings. It stays the best one until another one's "
+    "score overtakes it, and then it is replaced in a single step.",
+)
+
+# -- structured-prediction -------------------------------------------------------------------------
+
+
+def _terms() -> int:
+    from medn_edu.explorers.score_terms import terms_frame
+
+    changed = terms_frame("aai", 1.0, 1.0).terms != terms_frame("axi", 1.0, 1.0).terms
+    return nearest(changed.sum(), 1, 2, 3, 5)
+
+
+predict_terms = Question(
+    asks="You start from axi and change the label of the second letter from x to a. How many of the "
+    "five terms change?",
+    choices=("One", "Two", "Three", "All five"),
+    right=_terms,
+    look="Change the second label and compare the bars. Then try a negative weight.",
+    because="A label is in its own ink term and in one habit term for each of its neighbours, and "
+    "nowhere else.",
+)
+
+
+def _paths() -> int:
+    from medn_edu.explorers.viterbi_steps import viterbi_table
+
+    alive = viterbi_table(1.0, 1.0).alive(6).sum()
+    return nearest(alive, 27, 18, 9, 3)
+
+
+predict_paths = Question(
+    asks="Of the 27 paths, how many can still be the best one when all three cells of letter 2 are "
+    "filled?",
+    choices=("All 27", "18", "Nine", "Three"),
+    right=_paths,
+    look="Go to step 6, count the paths without a ×, and see whether one of the others is ever missed.",
+    because="Each cell keeps one of its three beginnings. Whatever follows adds the same to all "
+    "three, so two thirds of the paths are out for good.",
+)
+
+
+def _doubled() -> int:
+    from medn_edu.explorers.margins import margins_frame
+
+    single, double = (margins_frame("axi", weight, weight) for weight in (0.5, 1.0))
+    if single.best != double.best:
+        return 3
+    return 1 if double.hinge < single.hinge else 2 if double.hinge > single.hinge else 0
+
+
+predict_doubled = Question(
+    asks="Both weights of axi are doubled, from 0.5 to 1. What happens to the best path and to the "
+    "hinge loss?",
+    choices=(
+        "Both stay as they are",
+        "The path stays, and the hinge loss falls",
+        "The path stays, and the hinge loss doubles",
+        "The path changes",
+    ),
+    right=_doubled,
+    look="Set both weights to 0.5, then to 1, and compare the margins with the dashed lines. Then find "
+    "the habit's weight from which on no labelling is short of its loss.",
+    because="All scores double, so their order stays. Margins double, too, but the margins that are "
+    "wanted do not.",
+)
+
+# -- two-losses ------------------------------------------------------------------------------------
+
+
+def _faint() -> int:
+    from medn_edu.explorers.losses import losses_frame
+
+    here, later, last = (losses_frame(0.5, habit).hinge for habit in (0.5, 1.5, 3.0))
+    if last > here:
+        return 3
+    return 2 if last > 0 else 1 if later > 0 or here > 0 else 0
+
+
+predict_faint = Question(
+    asks="With a faint ink, w₁ = 0.5, the word is read without error as soon as w₂ is above 0.25. What "
+    "does the hinge do as w₂ grows further?",
+    choices=(
+        "It is 0 from there on",
+        "It reaches 0 somewhat later",
+        "It never reaches 0",
+        "It rises again",
+    ),
+    right=_faint,
+    look="Set the ink's weight to 0.5, play w₂, and see which labelling the hinge looks at in the end.",
+    because="In the end it looks at iax, which has as much habit as axi. Only more ink could push that "
+    "one back by the margin wanted.",
+)
+
+
+def _overfit() -> int:
+    from medn_edu.explorers.training_film import training_frames
+
+    cheap, expensive = (training_frames(C)[-1] for C in (0.3, 3.0))
+    return 2 * (expensive.wrong >= cheap.wrong) + (expensive.test_error >= cheap.test_error)
+
+
+predict_overfit = Question(
+    asks="Margin violations cost ten times as much, C = 3 in place of 0.3. Which letters are then read "
+    "wrong at the end of the run?",
+    choices=(
+        "Fewer of the training words, and fewer of the other words",
+        "Fewer of the training words, but more of the other words",
+        "More of the training words, but fewer of the other words",
+        "More of both",
+    ),
+    right=_overfit,
+    look="Go to the last pass, and change C. On the way, watch the two panels of one word, and whether "
+    "the primal value ever rises.",
+    because="With a high price the model fits every detail of ten badly written words, and most of "
+    "these details are noise.",
+)
+
+# -- toolbox ---------------------------------------------------------------------------------------
+
+
+def _divergence() -> int:
+    from medn_edu.explorers.tangents import tangent_frame
+
+    priors = ("Gaussian", "Laplace", "box", "two-point")
+    divergences = [tangent_frame(prior, 1.999).kl for prior in priors]
+    return divergences.index(max(divergences))
+
+
+predict_divergence = Question(
+    asks="Under one of the four priors the divergence grows without bound although η stays below 2. "
+    "Which one is it?",
+    choices=("The Gaussian", "The Laplace prior with λ = 4", "The box", "The two-point prior"),
+    right=_divergence,
+    look="Set η to 1.9 and change the prior. Find the one under which the intercept can never fall far.",
+    because="Its tail falls only like an exponential, so tilting moves the mean off to infinity as η "
+    "comes near the end of the domain.",
+)
+
+# -- medn ------------------------------------------------------------------------------------------
+
+
+def _enough() -> int:
+    import numpy as np
+
+    from medn_edu.explorers.two_weights import two_weights_frame
+
+    before, after = (two_weights_frame("Gaussian", C) for C in (1.0, 10.0))
+    if not np.allclose(before.mean, after.mean, atol=1e-6):
+        return 0
+    rivals = np.array([not slot.is_true for slot in before.slots])
+    same = np.allclose(before.alpha[rivals], after.alpha[rivals], atol=1e-6)
+    return 1 if not same else 2 if after.alpha.sum() > before.alpha.sum() + 1 else 3
+
+
+predict_enough = Question(
+    asks="Take the Gaussian prior and let C grow from 1 to 10. What changes?",
+    choices=(
+        "The mean moves on, to larger margins",
+        "The wrong labellings' dual variables grow in proportion to C",
+        "Nothing but the true labelling's dual variable",
+        "The posterior becomes narrower",
+    ),
+    right=_enough,
+    look="Choose the Gaussian, play C from its lowest value, and follow the mean. Then do the same with "
+    "the Laplace prior, and watch mean and mode.",
+    because="At C = 1 the mean has all its margins. A higher price of slack then changes nothing, and "
+    "the truth takes what is left of the budget.",
+)
+
+# -- shrinkage -------------------------------------------------------------------------------------
+
+
+def _shape() -> int:
+    import numpy as np
+
+    from medn_edu.explorers.shrinkage import prior_gallery
+
+    priors, etas = prior_gallery(4.0, matched=True), np.linspace(0.05, 1.95, 39)
+    shrinks = priors["Laplace"].mean(etas) < priors["Gaussian"].mean(etas) * (1 - 1e-9)
+    low, high = shrinks[etas < 0.5].any(), shrinks[etas > 1.5].any()
+    return (2 if high else 0) if low else (1 if high else 3)
+
+
+predict_shape = Question(
+    asks="Give the Laplace prior and the Gaussian the same variance. Where does Laplace shrink more, "
+    "that is, answer the same η with a smaller mean?",
+    choices=("For small η", "For large η", "Everywhere", "Nowhere"),
+    right=_shape,
+    look="Tick “match prior variances” and play η. Then untick it, and see how much of the shrinkage "
+    "came from the variance.",
+    because="Equal variances mean equal slopes at η = 0, and from there the Laplace curve bends "
+    "upward, away from the Gaussian's straight line.",
+)
+
+# -- kl-norm ---------------------------------------------------------------------------------------
+
+
+def _turn() -> int:
+    import numpy as np
+
+    from medn_edu.explorers.norm_balls import touching_kl
+
+    angles = np.deg2rad(range(5, 86, 4))
+    points = [touching_kl(10_000, np.array([np.cos(a), np.sin(a)])) for a in angles]
+    between = 4 * int(np.sum(np.min(points, axis=1) > 0.05))  # degrees away from both corners
+    return nearest(between, 80, 15, 0)
+
+
+predict_turn = Question(
+    asks="On the L2 ball the touching point follows the line. What does it do on the KL ball with "
+    "λ = 10,000, as the direction turns from 5 to 85 degrees?",
+    choices=(
+        "It follows the line at an even pace",
+        "It stays near one corner and moves to the other within a few degrees",
+        "It sits in a corner and jumps to the other one at 45 degrees",
+    ),
+    right=_turn,
+    look="Set λ to 10,000, turn the line through 45 degrees, and see whether you ever read exactly 0.",
+    because="The ball is round everywhere, so no corner holds the point. But it is nearly flat between "
+    "its rounded corners, so a small turn takes the point all the way.",
+)

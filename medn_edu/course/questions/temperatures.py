@@ -1,0 +1,260 @@
+"""Questions of chapters 10 to 15: temperatures, bounds, studies, trees and loopy graphs."""
+
+from medn_edu.course.questions.question import Question, nearest
+
+# -- epsilon ---------------------------------------------------------------------------------------
+
+
+def _cold() -> int:
+    from medn_edu.explorers.softening import softening_frame
+
+    cold = softening_frame(0.0, 0.75, with_loss=False)
+    warm, hinge = softening_frame(1.0, 0.75, with_loss=False), softening_frame(0.0, 0.75)
+    return nearest(cold.loss, warm.loss, hinge.loss, 0)
+
+
+predict_cold = Question(
+    asks="Take the Hamming loss away, at a weight of habit of 0.75, where axi is ahead by a little. At "
+    "ε = 1 the loss is the CRF's. What is it at ε = 0?",
+    choices=(
+        "Still the CRF's log-loss",
+        "M3N's hinge, for the margins wanted are not there",
+        "Exactly 0",
+    ),
+    right=_cold,
+    look="Untick the Hamming loss, set the weight to 0.75 and cool down. Then tick it again, and see "
+    "which labelling has all the probability in the end.",
+    because="Without the Hamming loss nobody asks for a margin. This is the perceptron's loss, which is "
+    "content as soon as the truth is ahead.",
+)
+
+# -- pac-bayes -------------------------------------------------------------------------------------
+
+
+def _longer() -> int:
+    from medn_edu.explorers.pac_bayes import PAPERS, Setting, terms_frame
+
+    short, long = (
+        terms_frame(1_000_000, Setting(10.0, 0.1, letters, 0.05, PAPERS)).speaks_from
+        for letters in (3, 6)
+    )
+    ratio = long / short
+    return 3 if ratio < 1.95 else nearest(ratio, 26**3, 4, 2)
+
+
+predict_longer = Question(
+    asks="Words become twice as long, so that the number of labellings is squared. How many samples "
+    "does the bound then need to come below 1?",
+    choices=("26³ times as many", "Four times as many", "Twice as many", "Less than twice as many"),
+    right=_longer,
+    look="Move the letters from 3 to 6. Then halve the margin instead, and see which costs more.",
+    because="Only the logarithm of the number of labellings enters, and not even all of the bound "
+    "depends on it.",
+)
+
+# -- synthetic-study -------------------------------------------------------------------------------
+
+
+def _paired() -> int:
+    from medn_edu.studies.browser import _iid_place, study_errors
+    from medn_edu.studies.kit.stored import stored_rows
+
+    rows = [row for row in stored_rows("synthetic-iid") if row["data"] == "iid-10-50"]
+    study = study_errors(rows, _iid_place)
+    alone, less = study.interval(10, 50, "L1-CRF"), study.interval(10, 50, "L1-CRF", "M3N")
+    assert alone is not None
+    assert less is not None
+    ratio = less.half / alone.half
+    return 0 if ratio > 1.25 else 1 if ratio > 0.8 else 2
+
+
+predict_paired = Question(
+    asks="With 10 relevant features and 50 sequences, the L1-CRF's mean error over ten random CRFs has "
+    "an interval of some points. How wide is that of its difference to M3N?",
+    choices=(
+        "Wider, for the luck of two models adds up",
+        "About as wide",
+        "Narrower, for both share their luck",
+    ),
+    right=_paired,
+    look="Subtract nothing, then M3N's errors, and compare the intervals.",
+    because="A random CRF that is hard for one model is hard for the other. What they share cancels in "
+    "the difference.",
+)
+
+# -- ocr-study -------------------------------------------------------------------------------------
+
+
+def _constant() -> int:
+    from medn_edu.studies.browser import _ocr_place, study_errors
+    from medn_edu.studies.kit.stored import stored_rows
+
+    rows = [row for row in stored_rows("ocr") if row["data"] == "ocr-100"]
+    study = study_errors(rows, _ocr_place)
+    pairs = ("M3N at its optimum", "LapMEDN")
+    found = [study.interval("all", 100, name, "M3N") for name in pairs]
+    constant, model = (abs(each.mean) for each in found if each is not None)
+    return 0 if constant > 2 * model else 1 if model > 2 * constant else 2
+
+
+predict_constant = Question(
+    asks="Train on 100 words. What moves M3N's error more: the papers' constant in place of a chosen "
+    "one, or LapMEDN in place of M3N, both with chosen constants?",
+    choices=("The constant, by far", "The model, by far", "One about as much as the other"),
+    right=_constant,
+    look="Subtract M3N's errors and find LapMEDN. Then change the reading, and find M3N at its optimum.",
+    because="The papers' constant is far from the best one for these words, while the two models are "
+    "close relatives.",
+)
+
+# -- trees -----------------------------------------------------------------------------------------
+
+
+def _leaf() -> int:
+    import numpy as np
+
+    from medn_edu.theory.reference import Tree, max_product
+
+    # an element that is sure of a price, and its leaf, which leans to none
+    node, edge = np.array([[0.0, 2.0], [0.5, 0.0]]), np.eye(2)[None]
+    tree = Tree(node, edge, np.array([-1, 0]), np.array([0, 0]))
+    alone, up, down = (int(each[1].argmax()) for each in (node, *max_product(tree)))
+    return 0 if alone != up else 1 if up != down else 2
+
+
+predict_leaf = Question(
+    asks="At step 0 the leaf “21.95” says none, but an element above it knows that there is a price. "
+    "When does the leaf change its mind?",
+    choices=(
+        "While messages rise",
+        "While labels are decided, from the top down",
+        "Never, for its own features decide",
+    ),
+    right=_leaf,
+    look="Press Play and watch both prices, “21.95” and “32.95”.",
+    because="Rising messages go from a node to the one above it, and a leaf has nothing below it. It "
+    "hears of its surroundings only on the way down.",
+)
+
+
+def _but() -> int:
+    from medn_edu.datasets import make_opinions
+
+    opinions, matches = make_opinions(200), [0, 0, 0, 0]
+    for parse, labels in zip(opinions.data, opinions.target, strict=True):
+        if "but" in parse.words:
+            at, end = parse.words.index("but"), parse.words.index(".")
+            label = {span: int(each) for span, each in zip(parse.spans, labels, strict=True)}
+            first, second = label[0, at], label[at + 1, end]
+            strong = max(first, second, key=lambda each: abs(each - 2))
+            for place, guess in enumerate((first, second, strong, 2)):
+                matches[place] += int(labels[0]) == guess
+    return matches.index(max(matches))
+
+
+predict_but = Question(
+    asks="In “the plot is brilliant but the cast was a mess”, which clause does the whole sentence "
+    "follow?",
+    choices=(
+        "The one before “but”",
+        "The one after “but”",
+        "The one with the stronger word, wherever it is",
+        "Neither, for they cancel",
+    ),
+    right=_but,
+    look="Press Play. Then replace “but” by “and”, and take the edges away.",
+    because="The sentences were made by this rule, and the type of an edge tells the model on which "
+    "side of “but” a phrase is.",
+)
+
+# -- loopy -----------------------------------------------------------------------------------------
+
+
+def _echo() -> int:
+    import numpy as np
+
+    from medn_edu.explorers.messages import N_SWEEPS, SIGNS, messages_frame
+
+    frame = messages_frame(N_SWEEPS, 1.0, 1.0, 1.0, SIGNS[0], 1.0)
+    bold = np.mean(np.abs(frame.node - 0.5) - np.abs(frame.exact_node - 0.5))
+    return 2 if abs(bold) < 0.01 else 0 if bold > 0 else 1
+
+
+predict_echo = Question(
+    asks="With coupling 1, take all of the double counting back: share 1, Bethe's numbers. How do the "
+    "beliefs then compare with the exact marginals?",
+    choices=(
+        "They are bolder, that is nearer to 0 or 1",
+        "They are more timid, that is nearer to one half",
+        "They are exact",
+    ),
+    right=_echo,
+    look="Move the share from 0 to 1. Watch on which side of the diagonal the circles lie, and what "
+    "happens to the bounds.",
+    because="On a circle a message comes back to where it started, and is counted as news. The stronger "
+    "the couplings, the louder this echo.",
+)
+
+
+def _ink() -> int:
+    import warnings
+
+    import numpy as np
+
+    from medn_edu.datasets import draw_image, make_noisy_images
+    from medn_edu.inference import Potentials
+    from medn_edu.inference.loopy import norm_product
+    from medn_edu.samples import grid, pack
+
+    true = draw_image("boat")[2:34, 20:52].astype(bool)
+    x = make_noisy_images(true, "flip", random_state=1)[0][0]
+    node = 0.5 * np.log(4) * x.ravel()[:, None] * [-1, 1]
+    edge = 2.0 * np.array([[[1.0, -1.0], [-1.0, 1.0]]])
+    potentials = Potentials(pack([grid(x)]), node, edge)
+    with warnings.catch_warnings():  # Bethe's numbers promise nothing, which is well known
+        warnings.simplefilter("ignore")
+        beliefs = norm_product(potentials, "bethe", 1.0, max_sweeps=12).beliefs.node[:, 1]
+    wrong = (beliefs.reshape(true.shape) > 0.5) != true
+    ink, paper = wrong[true].mean(), wrong[~true].mean()
+    return 0 if ink + paper == 0 else 2 if ink > 0.9 else 3 if paper > 0.9 else 1
+
+
+predict_ink = Question(
+    asks="The coupling becomes stronger and stronger, up to 2. Which pixels are wrong in the end?",
+    choices=(
+        "None",
+        "Some of those in thin lines and corners",
+        "Every pixel of ink",
+        "Every pixel of paper",
+    ),
+    right=_ink,
+    look="Step the coupling up from its lowest value, and follow the mast. Then play the sweeps, and "
+    "count how many are needed.",
+    because="Strong couplings make large regions agree on one label, and the boat is smaller than the "
+    "paper around it.",
+)
+
+
+def _gap() -> int:
+    from medn_edu.explorers.hardening import hardening_frame
+
+    weak, strong = (hardening_frame(0.0, each, "two repel", "trw").gap for each in (0.5, 3.0))
+    if strong < 1e-6:
+        return 2
+    return 1 if strong < 0.95 * weak else 3 if strong > 1.05 * weak else 0
+
+
+predict_gap = Question(
+    asks="With two repelling edges and evidence 0.5, a gap is left at ε = 0 between the local program "
+    "and the exact value. What becomes of it if the evidence is 3?",
+    choices=(
+        "It stays as it is",
+        "It becomes smaller, but is not closed",
+        "It is closed",
+        "It becomes larger",
+    ),
+    right=_gap,
+    look="Cool down with evidence 0.5, then raise the evidence, and in the end take all of it away.",
+    because="Beliefs of one half please all edges, but they give up what the nodes prefer. If nodes "
+    "prefer enough, some labelling scores as much.",
+)
