@@ -43,6 +43,8 @@ def app_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
     """Return the command that serves the pages of a folder."""
     command = [sys.executable, "-m", "voila", str(folder), "--Voila.ip=127.0.0.1", "--token"]
     command.append("--classic-tree")  # which the template replaces by the index
+    # What the course adds to JupyterLab is about notebooks, which Voila has not.
+    command.append("--VoilaConfiguration.extension_denylist=medn_edu")
     if port is not None:
         command.append(f"--Voila.port={port}")
     return command if browser else [*command, "--no-browser"]
