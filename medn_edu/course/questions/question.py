@@ -57,7 +57,8 @@ class Question:
         data, _ = view._repr_mimebundle_() or ({}, {})
         listed = "\n".join(f"- {letter}) {text}" for letter, text in self._listed())
         folded = f"<details><summary>What happens</summary>\n{html.escape(self.answer)}\n</details>"
-        page = f"**Predict, then look:** {self.asks}\n\n{listed}\n\n{folded}"
+        parts = f"**Predict, then look:** {self.asks}", listed, "*Run this cell to answer.*", folded
+        page = "\n\n".join(parts)
         return {**data, "text/markdown": page, "text/plain": repr(self)}
 
 

@@ -20,7 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.spines import Spine
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 from PIL import Image
 
 from medn_edu.explorers.kit.style import styled
@@ -35,6 +35,9 @@ class Layers:
         self._figure = figure
         self._canvas = FigureCanvasAgg(figure)
         self._moving: set[Artist] = set()
+        self._pointing: dict[
+            Artist, Any
+        ] = {}  # where annotations point, which matplotlib does not tell
         self._limits: dict[Axes, Any] = {}
         self._shown: Any = None  # what the two layers depend on
         self._below: Any = None
@@ -93,9 +96,12 @@ class Layers:
             for unit in _units(axes)
         }
         self._limits = {axes: tuple(axes.viewLim.bounds) for axes in self._figure.axes}
+        pointing = {unit: tuple(unit.xy) for unit in present if isinstance(unit, Annotation)}
+        before, self._pointing = self._pointing, pointing
         if first:
             return
         changed = {unit for unit in present if any(part.stale for part in _parts(unit))}
+        changed |= {unit for unit, place in pointing.items() if before.get(unit) != place}
         self._moving = (self._moving | zoomed | changed) & present
 
     def _sorted_out(

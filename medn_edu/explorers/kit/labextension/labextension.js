@@ -15,13 +15,17 @@ const base64 = (view) => {
   return btoa(text);
 };
 
-// Say what a picture shows.
+// Say what a picture shows, and that it can move.
 function describe(renderer) {
   const render = renderer.renderModel.bind(renderer);
   renderer.renderModel = async (output) => {
     await render(output);
     const image = renderer.node.querySelector("img");
     if (image) image.alt = output.metadata[PNG]?.alt ?? "";
+    if (!output.metadata.medn_edu?.moves) return;
+    const note = document.createElement("p");
+    note.textContent = "A saved picture: run this cell to move it.";
+    renderer.node.append(note);
   };
 }
 
@@ -41,10 +45,7 @@ function standIn(renderer, rendermime, live) {
     const still = rendermime.createRenderer(mime);
     await still.renderModel(rendermime.createModel({ data, metadata, trusted }));
     if (lives()) return;
-    const note = document.createElement("p");
-    note.className = "medn-saved";
-    note.textContent = mime === PNG ? "A saved picture: run this cell to move it." : "Run this cell to answer.";
-    node.replaceChildren(still.node, note);
+    node.replaceChildren(still.node);
   };
 
   renderer.renderModel = async (output) => {
