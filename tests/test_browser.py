@@ -30,6 +30,8 @@ from lab_in_browser import (
 )
 
 from medn_edu.course.gallery import EXHIBITS
+from medn_edu.course.progress import noted_guess
+from medn_edu.course.questions import QUESTIONS
 from medn_edu.explorers.kit.what_to_see import WhatToSee
 
 pytestmark = pytest.mark.browser
@@ -54,6 +56,12 @@ def update(eta, t, fail):
     return f"eta is {eta:.2f} at time {t}."
 
 Explorer(figure, update, "Two curves", eta=(-3, 3, 0.02), t=Time(0, 20), fail=False)
+"""
+
+QUESTION = """
+from medn_edu.course.questions import predict_doubled
+
+predict_doubled
 """
 
 LABEL = """
@@ -110,6 +118,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     for notebook in NOTEBOOKS:
         shutil.copy(notebook, folder)
     write_notebook(folder / "probe.ipynb", [PROBE])
+    write_notebook(folder / "question.ipynb", [QUESTION])
     alone = [f"from medn_edu.explorers import {name}\n{name}()" for name in TIMED]
     write_notebook(folder / "gallery.ipynb", [FORGETFUL, LABEL, *alone])
     with jupyter_lab(folder, home) as address, chromium() as page:
@@ -543,6 +552,48 @@ TIMED = (
 FIELDS = {"two_weights", "working_sets"}  # contours and shades over a plane; the others are curves
 SCRUBBED = ("margins", "two_weights", "norm_balls")  # a few, for the kernel has no part in it
 GOALS = {"curves": 90, "field": 160, "time": 20}  # ms, of 95 in 100 moves on a quiet machine
+
+
+def test_a_question_is_answered_by_keyboard_and_shown_again(lab: Lab) -> None:
+    lab.errors.clear()
+    lab.open("question.ipynb")
+    lab.run_all()
+    part = lab.page.locator(".medn-question")
+    part.wait_for()
+    assert part.locator("details").is_hidden()
+    before = part.element_handle()
+    lab.page.locator(".jp-Cell .cm-content").first.click()
+    lab.page.keyboard.press("Control+Enter")
+    lab.wait_for("(node) => !node.isConnected", 120, before)
+    part.wait_for()
+    lab.page.keyboard.press("Tab")  # past the cell's own buttons, which a narrow window hides
+    first = part.locator("input").first
+    if not first.evaluate("(node) => document.activeElement === node"):
+        lab.page.keyboard.press("Tab")
+    assert first.evaluate("(node) => document.activeElement === node")
+    lab.page.keyboard.press("ArrowDown")
+    part.get_by_text("Your guess: ").wait_for()
+    assert part.locator("input").nth(1).is_checked()
+    assert part.locator("summary").is_visible()
+    assert part.locator("details p").is_hidden()
+    question = QUESTIONS["predict_doubled"]
+    assert noted_guess(question.name, lab.folder) == question.choices[1]
+    assert lab.errors == []
+    lab.page.evaluate(SAVE)
+    lab.wait_for(SAVED)
+    lab.page.evaluate(REOPEN, "question.ipynb")
+    lab.wait_for(READY, 120, "question.ipynb")
+    lab.page.get_by_text("Run this cell to answer.").wait_for()
+    assert lab.page.get_by_text(question.choices[0]).is_visible()
+    folded = lab.page.locator("details", has_text=question.because)
+    assert folded.get_attribute("open") is None
+    assert lab.page.get_by_text("Error displaying widget").count() == 0
+    lab.run_all()
+    part.wait_for()
+    assert part.locator("input").nth(1).is_checked()
+    lab.page.evaluate(RESTART)
+    part.get_by_text("The kernel was restarted: run this cell again.").wait_for()
+    assert part.locator("input").first.is_disabled()
 
 
 @pytest.mark.alone

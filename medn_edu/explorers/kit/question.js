@@ -32,7 +32,21 @@ function render({ model, el }) {
   );
   model.on("change", show);
   show();
-  return () => model.off("change", show);
+
+  // a guess that no kernel hears would be lost without a word
+  const session = model.widget_manager?.context?.sessionContext;
+  const end = () => {
+    for (const [input] of choices) input.disabled = true;
+    said.textContent = "The kernel was restarted: run this cell again.";
+  };
+  const onStatus = (_, status) => { if (status.endsWith("restarting")) end(); };
+  session?.statusChanged.connect(onStatus);
+  session?.kernelChanged.connect(end);
+  return () => {
+    model.off("change", show);
+    session?.statusChanged.disconnect(onStatus);
+    session?.kernelChanged.disconnect(end);
+  };
 }
 
 export default { render };
