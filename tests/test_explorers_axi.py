@@ -96,7 +96,7 @@ def test_viterbi_steps_shows_the_table_of_the_notebook() -> None:
     assert explorer.summary.endswith("from x; 3 of 27 paths can still be the best.")
     explorer.set(step=7).frame()
     [said] = [value.get_text() for value in right.texts if value.get_text().startswith("V =")]
-    assert said == "V = 0.0 + max(5.0, 5.0, 4.0) = 5.0, from a (a tie)"
+    assert said == "V = 0.0 + max(5.0, 5.0, 4.0)\n= 5.0, from a (a tie)"
     lengths = [bar[1, 0] for bar in left.collections[0].get_segments()]
     np.testing.assert_allclose(sorted(lengths), sorted(AXI.features @ [1, 1]))
 

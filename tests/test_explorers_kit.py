@@ -274,7 +274,7 @@ def test_sliders_have_exact_ends_and_print_what_they_hold(low: int, n: int, step
     assert len(control.values) == n + 1
     assert control.values[0] == low
     assert np.isclose(control.values[-1], low + n * step, rtol=0, atol=1e-9)
-    assert [float(text) for text in control.texts] == pytest.approx(control.values)
+    assert [float(text.replace("−", "-")) for text in control.texts] == pytest.approx(control.values)
     assert len(set(control.texts)) == n + 1
     assert all(control.position(value) == i for i, value in enumerate(control.values))
 

@@ -140,7 +140,7 @@ def test_an_intercept_far_below_is_marked_at_the_edge():
 
 def test_outside_the_domain_there_is_no_posterior_and_no_tangent():
     explorer = explorers.shrinkage()
-    for prior, domain in (("Laplace", "-2.00 < η < 2.00"), ("exponential", "η < 2.00")):
+    for prior, domain in (("Laplace", "−2.00 < η < 2.00"), ("exponential", "η < 2.00")):
         frame = tilting_frame(prior, 2.5)
         assert (frame.exists, frame.mode, frame.after.any()) == (False, None, False)
         said = explorer.set(prior=prior, eta=2.5).summary

@@ -238,7 +238,7 @@ def _only_one_is_zero(habit: float, ink: float) -> bool:
 
 
 @lesson(
-    "Where aai and aax tie, the hinge's slope jumps from -2 to -1; the log-loss bends smoothly.",
+    "Where aai and aax tie, the hinge's slope jumps from −2 to −1; the log-loss bends smoothly.",
     {"ink": 0.75, "habit": 0.5},
 )
 def _jumps(habit: float, ink: float) -> bool:
@@ -320,8 +320,8 @@ def losses() -> Explorer:
         caption=_CAPTION,
         lessons=[_only_one_is_zero, _jumps, _waits],
         name="losses",
-        habit=Time(-1.0, 3.0, _STEP, 0.5, label="w₂, weight of the habit", per_second=8),
         ink=Slider(0.5, 2.0, 0.25, 0.75, label="w₁, weight of the ink"),
+        habit=Time(-1.0, 3.0, _STEP, 0.5, label="w₂, weight of the habit", per_second=8),
     )
 
 

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.controls import Choice, Slider, Time
+from medn_edu.explorers.kit.controls import Choice, Slider, listed, true_minus
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, styled
 from medn_edu.inference import add_loss
@@ -24,6 +24,8 @@ from medn_edu.theory.axi import HABIT, LETTERS, WORDS, TinyWord, labelling_score
 
 _LOW, _HIGH = -2.7, 6.2  # margins drawn; those above are arrows at the upper end
 _TIE = 1e-9  # scores closer than this are alike
+_HABITS = [k / 10 for k in range(31)]
+_HABIT_TEXTS = [f"{habit:.2f}" for habit in _HABITS]  # as many digits as the ink's weight has
 _NOWHERE = np.full(2, np.nan)
 
 
@@ -229,7 +231,8 @@ def _draw_margins(ax: Axes) -> Callable[[MarginsFrame], None]:
         for rings, rows in ((closest, frame.closest), (worst, farthest)):
             rings.set_data([place[row] for row in rows], frame.margins[rows])
         margin = frame.margins[frame.closest[0]]
-        closest_key.set_text(f"smallest margin: {frame.names(frame.closest)}, {margin:.2f}")
+        smallest = f"smallest margin: {frame.names(frame.closest)}, {margin:.2f}"
+        closest_key.set_text(true_minus(smallest))
         worst_key.set_text(
             f"farthest short: {frame.names(farthest)}, by {frame.hinge:.2f} (hinge)"
             if farthest
@@ -330,8 +333,8 @@ def margins() -> Explorer:
         lessons=[_jumps, _falls_behind, _scales],
         name="margins",
         word=Choice([each.word for each in WORDS]),
-        habit=Time(0.0, 3.0, 0.1, 0.3, label="w₂, weight of the habit", per_second=5),
         ink=Slider(0.5, 2.0, 0.25, 1.0, label="w₁, weight of the ink"),
+        habit=listed(_HABITS, 0.3, "w₂, weight of the habit", texts=_HABIT_TEXTS, per_second=5),
     )
 
 

@@ -21,7 +21,8 @@ from medn_edu.explorers.margins import segments
 from medn_edu.theory.axi import AXI, HABIT, LETTERS, labelling_scores, text
 
 N_TERMS = 5
-_LOW, _HIGH = -6.2, 17.5  # scores, with room for a number
+_LOW, _HIGH = -6.2, 20.0  # scores, with room for a number
+_LONG = 10  # a bar in which there is room for a number and a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +66,12 @@ def _draw_word(ax: Axes) -> Callable[[TermsFrame, int, float, float], None]:
         for label in range(3):
             ax.text(t, label, f"{AXI.ink[t, label]:.0f}", va="center", **still)
     for y, words in ((-1.35, "truth"), (2.85, "ink × w₁"), (3.4, "habit × w₂")):
-        ax.text(-0.5, y, words, ha="right", va="baseline", color=MUTED, zorder=9)
+        ax.text(-0.6, y, words, ha="right", va="baseline", color=MUTED, zorder=9)
     ax.plot(*np.mgrid[:3, :3].reshape(2, -1), "o", ms=21, mfc="white", mec=palette.GREY, zorder=0)
     (path,) = ax.plot(range(3), [0, 0, 0], "-", color=palette.ORANGE, lw=4, zorder=1)
     (nodes,) = ax.plot(range(3), [0, 0, 0], "o", ms=23, color=palette.SKY, mec=INK, zorder=3)
     places = [(t, 2.85) for t in range(3)] + [(t + 0.5, 3.4) for t in range(2)]
-    terms = [ax.text(*place, "", ha="center") for place in places]
+    terms = [ax.text(*place, "", ha="center", fontsize=9) for place in places]
     ax.set(xlim=(-0.5, 2.5), ylim=(3.6, -1.7), xticks=[])
     ax.set_yticks(range(3), LETTERS)
     ax.tick_params(axis="y", length=0, labelsize=12, pad=8)
@@ -101,7 +102,7 @@ def _draw_sum(ax: Axes) -> Callable[[TermsFrame, int, str], None]:
     (steps,) = ax.plot([0], [0], "-", color=MUTED, lw=0.8, zorder=0)
     ax.axvline(0, color=MUTED, lw=0.8, zorder=0)
     names = [f"ink of letter {t + 1}" for t in range(3)]
-    names += [f"habit of letters {t + 1} and {t + 2}" for t in range(2)]
+    names += [f"habit of\nletters {t + 1}, {t + 2}" for t in range(2)]
     ax.set_yticks(rows, [*names, "sum so far", "best of 27"])
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(_LOW, _HIGH), ylim=(6.5, -0.6), xlabel="score")
@@ -110,7 +111,7 @@ def _draw_sum(ax: Axes) -> Callable[[TermsFrame, int, str], None]:
 
     def show(frame: TermsFrame, n: int, counted: str) -> None:
         sums, top = frame.sums, frame.scores.max()
-        title.set_text(counted)
+        title.set_text(counted.replace(" + ", "\n+ "))  # room is narrow
         starts, ends = [*sums[:-1], 0.0, 0.0], [*sums[1:], sums[n], top]
         for k, (bar, value) in enumerate(zip(bars, values, strict=True)):
             bar.set_visible(k < n or k >= N_TERMS)
@@ -118,11 +119,14 @@ def _draw_sum(ax: Axes) -> Callable[[TermsFrame, int, str], None]:
             bar.set_width(ends[k] - starts[k])
             value.set_visible(bar.get_visible())
             value.set_text(_number(ends[k] - starts[k]))
-            value.set_x(max(starts[k], ends[k]) + 0.3)
+            value.set_x(max(starts[k], ends[k], 0.0) + 0.3)  # never across the line at 0
         names = [text(AXI.labellings[row]) for row in frame.best]
         values[-1].set_text(
             f"{_number(top)}, {names[0] if len(names) == 1 else f'{len(names)} tie'}"
         )
+        inside = top > _LONG
+        values[-1].set_x(top - 0.3 if inside else max(top, 0.0) + 0.3)
+        values[-1].set_ha("right" if inside else "left")
         below = [*range(1, n), N_TERMS][:n]
         steps.set_data(
             [x for end in sums[1 : n + 1] for x in (end, end, np.nan)],
@@ -189,7 +193,7 @@ def score_terms() -> Explorer:
     'The labelling aai: ink 8 × 1.0 + habit 0 × 1.0 = 8.0; best of 27 is axi with 9.0.'
     """
     figure = new_figure(8.6, 3.9)
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.35])
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.1])
     with styled():
         show_word, show_sum = _draw_word(left), _draw_sum(right)
 

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from medn_edu import priors
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time
+from medn_edu.explorers.kit.controls import Check, Choice, Slider, Time, true_minus
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.panels import draw_cross
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
@@ -309,9 +309,9 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
     (mean_line,) = ax.plot([0, 0], [0, 0.9], "-", color=INK, lw=1.5)
     (mean_dot,) = ax.plot([0], [0], "^", color=INK, ms=9, clip_on=False, zorder=5)
     mean_text = ax.text(0, 0.92, "", ha="center", va="bottom")
-    no_text = ax.text(
-        0.56 * _WEIGHT, 0.55, "no posterior:\n$\\int p_0(w)\\,e^{\\eta w}\\,dw = \\infty$",
-        ha="center", va="center", fontsize=12,
+    no_text = ax.text(  # above every curve
+        0, 1.03 if flat else 0.95, "no posterior:\n$\\int p_0(w)\\,e^{\\eta w}\\,dw = \\infty$",
+        ha="center", va="center", fontsize=11,
     )  # fmt: skip
     ax.set(xlim=(-_WEIGHT, _WEIGHT), ylim=(0, 1.4 if flat else 1.2), yticks=[])
     ax.set_xlabel("weight $w$")
@@ -344,7 +344,7 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
         mean_dot.set_marker(">" if mean > at else "<" if mean < at else "^")
         mean_dot.set_data([at], [0.0])
         mean_text.set_position((float(np.clip(at, -0.72 * _WEIGHT, 0.72 * _WEIGHT)), 0.92))
-        mean_text.set_text(f"mean {mean:.2f}")
+        mean_text.set_text(true_minus(f"mean {mean:.2f}"))
 
     return show
 
@@ -414,11 +414,11 @@ def _look(name: str, chosen: bool) -> dict[str, Any]:
 
 def _names(ax: Axes) -> Show:
     """Write each curve's name at its right end, or into a list if it leaves the axes before."""
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 2.2}  # no line shows between two names
     look: dict[str, Any] = {"va": "center", "fontsize": 9, "bbox": paper}
     texts = {name: ax.text(0, 0, "", **look) for name in STYLES}
-    words = "leave at the top, from the left:"
-    heading = ax.text(-0.97 * _ETA, 0.93 * _WEIGHT, words, color=MUTED, **look)
+    words = "leave at the top,\nfrom the left:"
+    heading = ax.text(-0.97 * _ETA, 0.88 * _WEIGHT, words, color=MUTED, **look)
     longest = {"fontweight": "bold", "alpha": 0}  # keeps its room when the figure is laid out
     ax.text(1.03 * _ETA, 0, "normal-inverse", **look, **longest)
 
@@ -434,7 +434,7 @@ def _names(ax: Axes) -> Show:
             texts[name].set(text=words, color=INK if chosen else MUTED)
             texts[name].set_fontweight("bold" if chosen else "normal")
         for k, name in enumerate(sorted(left, key=lambda name: left[name])):
-            texts[name].set_position((-0.92 * _ETA, (0.81 - 0.12 * k) * _WEIGHT))
+            texts[name].set_position((-0.92 * _ETA, (0.71 - 0.12 * k) * _WEIGHT))
         heading.set_visible(bool(left))
         lowest = -np.inf
         for name in sorted(ended, key=lambda name: ended[name]):
@@ -516,7 +516,7 @@ def _selects(**values: Any) -> bool:
 _CAPTION = (
     "Left, the chosen prior (dashed) and what tilting makes of it. Right, the posterior's mean "
     "against the natural parameter η: the curve of the chosen prior is thick, with a dot at the "
-    "present η, and the Gaussian's dashed. Compare the dot with the Gaussian at the same η: is the "
+    "present η (none where no posterior exists), and the Gaussian's dashed. Compare the dot with the Gaussian at the same η: is the "
     "weight smaller, as large, or larger?"
 )
 
@@ -549,8 +549,9 @@ def shrinkage() -> Explorer:
         reached = f"mean {frame.mean:.2f}" if frame.exists else "no posterior"
         return (
             f"Left, the {frame.name} prior and the posterior after tilting by η = {frame.eta:.1f}, "
-            f"{reached}; right, the mean against η as a curve with the present point on it, those of "
-            "the other priors of the gallery faint behind it."
+            f"{reached}; right, the mean against η as a curve"
+            f"{' with the present point on it' if frame.exists else ''}, those of the other priors of "
+            "the gallery faint behind it."
         )
 
     return Explorer(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.text import Text
 
 from medn_edu.explorers.frank_wolfe import listed
 from medn_edu.explorers.kit import palette
@@ -38,6 +39,16 @@ _MOST_NAMES, _LEAST_NAMED = 24, 0.12  # labellings named in the stacks, and thei
 _LOW, _HIGH = -1.5, 3.9  # margins drawn; no runner-up's is beyond
 _FLOOR, _TOP = 0.3, 120  # values drawn; a dual value below is drawn at the floor
 _NOWHERE = np.array([np.nan, np.nan])
+_KEYS = ((0.02, 1.155), (0.54, 1.155), (0.02, 1.055), (0.54, 1.055))  # above the axes, in their size
+_PAD = 38  # of the titles, above two lines of keys
+
+
+def _key(ax: Axes, x: float, y: float, words: str, **style: Any) -> Text:
+    """Draw a mark above the axes and return the words next to it."""
+    ax.plot([x], [y], ls="none", transform=ax.transAxes, clip_on=False, zorder=9, **style)
+    look: dict[str, Any] = {"va": "center", "fontsize": 9, "zorder": 9, "in_layout": False}
+    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    return ax.annotate(words, (x, y), (8, 0), **place, **look)
 
 
 @cache
@@ -85,6 +96,11 @@ class FilmFrame:
     def short(self) -> np.ndarray:
         """Which words' runners-up are closer than wanted."""
         return np.asarray(self.margins < self.wanted - 1e-9)
+
+    @property
+    def behind(self) -> np.ndarray:
+        """Which true labellings are not ahead of the runner-up: behind it, or level with it."""
+        return np.asarray(self.margins < 1e-9)
 
     @property
     def on_truth(self) -> np.ndarray:
@@ -173,16 +189,16 @@ def _draw_margins(ax: Axes) -> Callable[[FilmFrame], None]:
     kinds = [
         ("o", palette.BLUE, 7, "far enough ahead"),
         ("v", ERROR, 8, "too close"),
-        ("X", ERROR, 9, "behind: word read wrong"),
+        ("X", ERROR, 9, "level or ahead"),
     ]
     points = [ax.plot(_NOWHERE, _NOWHERE, mark, color=c, ms=size)[0] for mark, c, size, _ in kinds]
-    for x, (mark, colour, size, words) in zip((-0.3, 3.0, 5.3), kinds, strict=True):
-        ax.plot([x], [_HIGH + 0.3], mark, color=colour, ms=size, clip_on=False, zorder=9)
-        ax.text(x + 0.3, _HIGH + 0.3, words, fontsize=9, va="center", zorder=9)
+    keys = [*kinds, ("_", INK, 12, "margin wanted")]
+    for (x, y), (mark, colour, size, words) in zip(_KEYS, keys, strict=True):
+        _key(ax, x, y, words, marker=mark, color=colour, ms=size, mew=2 if mark == "_" else 1)
     ax.set(xlim=(-0.6, N_WORDS - 0.4), ylim=(_LOW, _HIGH), xticks=[], yticks=range(-1, 4))
     ax.set(ylabel="margin")
     ax.spines["bottom"].set_visible(False)
-    ax.set_title("Margin of each word's runner-up (dash: the margin wanted)", y=1.0, pad=24)
+    ax.set_title("Margin of each runner-up", y=1.0, pad=_PAD)
 
     def show(frame: FilmFrame) -> None:
         margins, ends = frame.margins, np.where(frame.short, frame.wanted, frame.margins)
@@ -190,7 +206,7 @@ def _draw_margins(ax: Axes) -> Callable[[FilmFrame], None]:
             [[(x, m), (x, end)] for x, m, end in zip(at, margins, ends, strict=True)]
         )
         wanted.set_data(at, frame.wanted)
-        behind = margins < -1e-9
+        behind = frame.behind
         chosen = (~frame.short, frame.short & ~behind, behind)
         for line, which in zip(points, chosen, strict=True):
             line.set_data(at[which], margins[which])
@@ -198,7 +214,7 @@ def _draw_margins(ax: Axes) -> Callable[[FilmFrame], None]:
     return show
 
 
-_STACKED = {"wrong": palette.SKY, "+ new": palette.ORANGE, "true": palette.FAINT_GREY}
+_STACKED = {"wrong": palette.SKY, "new (bold)": palette.ORANGE, "true": palette.FAINT_GREY}
 
 
 def _draw_alpha(ax: Axes) -> Callable[[FilmFrame, float], None]:
@@ -208,20 +224,18 @@ def _draw_alpha(ax: Axes) -> Callable[[FilmFrame, float], None]:
         for colour in _STACKED.values()
     ]
     names = [ax.text(0, 0, "", ha="center", va="center", fontsize=9) for _ in range(_MOST_NAMES)]
-    (gone,) = ax.plot(_NOWHERE, _NOWHERE, "x", color=MUTED, ms=5, mew=1.2)
-    for x, (words, colour) in zip((2.9, 4.5, 6.2), _STACKED.items(), strict=True):
-        ax.plot([x], [1.24], "s", color=colour, ms=8, clip_on=False, zorder=9)
-        ax.text(x + 0.25, 1.24, words, fontsize=9, va="center", zorder=9)
-    ax.plot([7.7], [1.24], "x", color=MUTED, ms=5, mew=1.2, clip_on=False, zorder=9)
-    ax.text(7.9, 1.24, "one that is gone", fontsize=9, va="center", zorder=9)
-    ax.text(-0.5, 1.24, "Share of C on labellings:", fontsize=9, va="center", zorder=9)
-    trained = [word.word for word in script()[0]]
+    (gone,) = ax.plot(_NOWHERE, _NOWHERE, "x", color=MUTED, ms=4, mew=1.2)
+    for (x, y), (words, colour) in zip(_KEYS, _STACKED.items(), strict=False):
+        _key(ax, x, y, words, marker="s", color=colour, ms=8)
+    _key(ax, *_KEYS[-1], "one that is gone", marker="x", color=MUTED, ms=5, mew=1.2)
+    # every other name a line lower: in a narrow picture they would run into each other
+    trained = ["\n" * (k % 2) + word.word for k, word in enumerate(script()[0])]
     ax.set_xticks(range(N_WORDS), trained, family="monospace", fontsize=10)
     ax.tick_params(axis="x", length=0)
     ax.set_yticks([0, 1], ["0", "C"])
     ax.set(xlim=(-0.6, N_WORDS - 0.4), ylim=(0, 1.16), xlabel="training word")
     ax.set_ylabel("dual variables", labelpad=-2)
-    ax.set_title("Dual variables of each word", y=1.0, pad=24)
+    ax.set_title("Labellings that share C", y=1.0, pad=_PAD)
 
     def show(frame: FilmFrame, C: float) -> None:
         stacks: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -233,12 +247,13 @@ def _draw_alpha(ax: Axes) -> Callable[[FilmFrame, float], None]:
                 if share <= 0:
                     continue
                 kind = 2 if row == true else int(frame.new[word, row])
-                left, right, top = word - 0.42, word + 0.42, base + share
+                left, right, top = word - 0.46, word + 0.46, base + share
                 stacks[kind].append([(left, base), (right, base), (right, top), (left, top)])
                 if share >= _LEAST_NAMED and kind < 2:
-                    labels.append((word, base + share / 2, "+" * kind + _NAMES[row]))
+                    labels.append((word, base + share / 2, _NAMES[row], kind))
                 base = top
-            marks += [(word - 0.36 + 0.18 * k, 1.07) for k in range(frame.gone[word, order].sum())]
+            gone_here = int(frame.gone[word, order].sum())
+            marks += [(word + 0.24 * (k - (gone_here - 1) / 2), 1.07) for k in range(gone_here)]
         gone.set_data(np.transpose(marks) if marks else _NOWHERE[:, None])
         for bar, stack in zip(bars, stacks, strict=True):
             bar.set_verts(stack)
@@ -247,23 +262,23 @@ def _draw_alpha(ax: Axes) -> Callable[[FilmFrame, float], None]:
             if k < len(labels):
                 name.set_position(labels[k][:2])
                 name.set_text(labels[k][2])
+                name.set_fontweight("bold" if labels[k][3] else "normal")
 
     return show
 
 
 def _stand_still(ax: Axes, title: str) -> None:
     ax.set(xlim=(-0.4, N_PASSES + 0.4), xticks=range(0, N_PASSES + 1, 4), xlabel="pass")
-    ax.set_title(title, y=1.0, pad=24)  # level with those on the left
+    ax.set_title(title, y=1.0, pad=_PAD)  # level with those on the left
 
 
 def _draw_errors(ax: Axes) -> Callable[[tuple[FilmFrame, ...]], None]:
     """Draw the errors on training and test words over the passes."""
     (train,) = ax.plot([0], [0], "-o", color=palette.BLUE, ms=4, lw=1.5)
     (test,) = ax.plot([0], [0], "--s", color=ERROR, ms=4, lw=1.5)
-    ax.plot([3.4, 5.6], [64, 64], "-o", color=palette.BLUE, ms=4, lw=1.5, zorder=9)
-    ax.plot([3.4, 5.6], [57, 57], "--s", color=ERROR, ms=4, lw=1.5, zorder=9)
-    train_text = ax.text(6.2, 64, "", color=palette.BLUE, va="center", fontsize=9)
-    test_text = ax.text(6.2, 57, "", color=ERROR, va="center", fontsize=9)
+    high, low = _KEYS[0][1], _KEYS[-1][1]
+    train_text = _key(ax, 0.02, high, "", marker="o", color=palette.BLUE, ms=4)
+    test_text = _key(ax, 0.02, low, "", marker="s", color=ERROR, ms=4)
     ax.set(ylim=(-2, 78), yticks=range(0, 61, 20), ylabel="letters wrong, %")
     _stand_still(ax, "Errors")
 
@@ -272,7 +287,7 @@ def _draw_errors(ax: Axes) -> Callable[[tuple[FilmFrame, ...]], None]:
         train.set_data(at, [100 * frame.wrong / (3 * N_WORDS) for frame in past])
         test.set_data(at, [100 * frame.test_error for frame in past])
         train_text.set_text(f"training: {past[-1].wrong} of {3 * N_WORDS}")
-        test_text.set_text(f"{N_TEST} other words: {past[-1].test_error:.1%}".replace("%", " %"))
+        test_text.set_text(f"other words: {past[-1].test_error:.1%}")
 
     return show
 
@@ -284,7 +299,7 @@ def _draw_bounds(ax: Axes) -> Callable[[tuple[FilmFrame, ...]], None]:
     ax.set_yscale("log")
     ax.set_yticks([1, 10, 100], ["1", "10", "100"])
     ax.minorticks_off()
-    _stand_still(ax, "Primal and dual value")
+    _stand_still(ax, "Primal and dual")
     place = {"transform": ax.transAxes, "ha": "right", "zorder": 9}
     ax.text(0.98, 0.9, "above: primal", color="#B34700", **place)
     ax.text(0.98, 0.8, "below: dual", color=palette.BLUE, **place)
@@ -299,7 +314,7 @@ def _draw_bounds(ax: Axes) -> Callable[[tuple[FilmFrame, ...]], None]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %" if share >= 5e-5 else "below 0.01 %"
+    return f"{share:.2%}" if share >= 5e-5 else "below 0.01%"
 
 
 @lesson(
@@ -349,10 +364,10 @@ def training_film() -> Explorer:
     Examples
     --------
     >>> training_film().set(passes=0, C=0.3).summary.split(";")[0]
-    'C = 0.3, after pass 0: 10 of 10 runners-up are too close'
+    'C = 0.3, after pass 0: 10 of 10 runners-up are too close, 10 of them level with the truth or ahead'
     """
-    figure = new_figure(9.0, 5.4)
-    (top, errors), (bottom, bounds) = figure.subplots(2, 2, width_ratios=[1.9, 1])
+    figure = new_figure(9.0, 5.9)
+    (top, errors), (bottom, bounds) = figure.subplots(2, 2, width_ratios=[1.75, 1])
     with styled():
         show_margins, show_alpha = _draw_margins(top), _draw_alpha(bottom)
         show_errors, show_bounds = _draw_errors(errors), _draw_bounds(bounds)
@@ -369,9 +384,10 @@ def training_film() -> Explorer:
         supports = int((here.alpha > 0).sum() - (here.on_truth > 0).sum())
         return (
             f"C = {C:g}, after pass {passes}: {here.short.sum()} of {N_WORDS} runners-up are too "
-            f"close; {supports} wrong labellings have dual variables above 0, {here.new.sum()} are "
+            f"close, {here.behind.sum()} of them level with the truth or ahead; "
+            f"{supports} wrong labellings have dual variables above 0, {here.new.sum()} are "
             f"new, {here.gone.sum()} gone; {here.wrong} of {3 * N_WORDS} training letters wrong, "
-            f"{100 * here.test_error:.1f} % of others; primal {here.primal:.3f}, dual "
+            f"{here.test_error:.1%} of others; primal {here.primal:.3f}, dual "
             f"{here.dual:.3f}, gap {_percent(here.relative_gap)}."
         )
 
@@ -381,7 +397,7 @@ def training_film() -> Explorer:
             f"Four panels after pass {passes} with C = {C:g}. For each of {N_WORDS} words the margin of "
             f"its runner-up against the margin wanted, {here.short.sum()} too close, and below it a "
             f"stack of its dual variables. On the right the errors over the passes, now {here.wrong} of "
-            f"{3 * N_WORDS} training letters and {100 * here.test_error:.1f} % of others, and "
+            f"{3 * N_WORDS} training letters and {here.test_error:.1%} of others, and "
             f"primal and dual value, now {here.primal:.3f} and {here.dual:.3f}."
         )
 

@@ -241,11 +241,11 @@ def _looks(slots: tuple[Slot, ...]) -> list[tuple[str, Any]]:
 
 
 def _name(frame: TwoWeightsFrame, k: int, between: str, true: str) -> str:
-    """Return a labelling with its word where there are several, else marked if it is the true one."""
+    """Return a labelling, marked if it is the true one, with its word where there are several."""
     slot = frame.slots[k]
-    if len(frame.xi) > 1:
-        return f"{WORDS[slot.word].word}{between}{slot.name}"
-    return slot.name + true if slot.is_true else slot.name
+    if len(frame.xi) == 1:
+        return slot.name + true if slot.is_true else slot.name
+    return f"{WORDS[slot.word].word}{between}{'true' if slot.is_true else slot.name}"
 
 
 def _below_the_bars(frame: TwoWeightsFrame) -> str:
@@ -391,8 +391,9 @@ def _true_takes_the_rest(**values: Any) -> bool:
 _CAPTION = (
     "Left, the posterior over the two weights with its mean and its mode. Each thick line belongs "
     "to a labelling with a positive dual variable, whose bar on the right has the same dashes. "
-    "Notice that the mean lies on every thick line: a margin binds the mean, while the posterior "
-    "goes on beyond the line."
+    "Notice that the mean lies on every thick line: a margin binds the mean. The posterior itself "
+    "goes on beyond the line, unless the prior has nothing left there, like the two-point prior with a "
+    "large C."
 )
 
 

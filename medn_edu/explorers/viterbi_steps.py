@@ -103,7 +103,7 @@ def _draw_paths(ax: Axes) -> Callable[[ViterbiTable, int], None]:
         )
         bars.set_linewidth([7 if now else 4 for now in states])
         out.set_data(table.scores[~alive] + 0.3, at[~alive])
-        title.set_text(f"{alive.sum()} of 27 paths can still be the best")
+        title.set_text(f"{alive.sum()} of 27 paths are left")
 
     return show
 
@@ -123,7 +123,7 @@ def _draw_table(ax: Axes) -> Callable[[ViterbiTable, int], None]:
     for t, letter in enumerate(AXI.word):
         name = {"ha": "center", "color": MUTED, "zorder": 9}
         ax.text(t, -0.62, f"letter {t + 1} ({letter})", va="bottom", **name)
-    ax.set(xlim=(-0.45, 2.45), ylim=(2.95, -0.95), xticks=[])
+    ax.set(xlim=(-0.45, 2.45), ylim=(3.05, -0.95), xticks=[])
     ax.set_yticks(range(3), LETTERS)
     ax.tick_params(axis="y", length=0, labelsize=12)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -151,7 +151,7 @@ def _draw_table(ax: Axes) -> Callable[[ViterbiTable, int], None]:
         seen = [(s, path[s]) for s in range(3 - followed, 3)] or ([(t, label)] if step else [])
         newest.set_data(*np.transpose(seen) if seen else _NOWHERE[:, None])
         title.set_text(_headline(step))
-        formula.set_text(_formula(table, step))
+        formula.set_text(_formula(table, step).replace(") = ", ")\n= "))  # room is narrow
 
     return show
 
@@ -264,8 +264,9 @@ def viterbi_steps() -> Explorer:
         update,
         alt,
         caption=(
-            "Left, the scores of all 27 paths (× means out); right, Viterbi's table, with the three "
-            "offers to the newest cell dashed. Notice how many paths a single comparison puts out."
+            "Left, the scores of all 27 paths (× means out); right, Viterbi's table. Of the three "
+            "offers to the newest cell the one it keeps is solid, the other two are dashed. Notice how "
+            "many paths a single comparison puts out."
         ),
         lessons=[_eighteen_are_out, _level, _best_of_all],
         name="viterbi-steps",

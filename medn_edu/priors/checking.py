@@ -177,9 +177,9 @@ def _check_steep(prior: Prior, name: str, end: float) -> None:
     """
     eta = end * (1 - _NEAR)
     with np.errstate(all="ignore"):
-        mean = np.abs(np.asarray(prior.mean(eta, np.zeros(eta.shape, dtype=np.intp)), dtype=float))
-        first, second = np.diff(mean)
-    if mean[0] == np.inf or second >= _STEEP * first > 0 or np.isinf(second):
+        mean = np.asarray(prior.mean(eta, np.zeros(eta.shape, dtype=np.intp)), dtype=float)
+        first, second = np.diff(np.abs(mean))
+    if abs(mean[0]) == np.inf or second >= _STEEP * first > 0 or np.isinf(second):
         return
     raise ValueError(
         f"mean of {name} stays finite, about {mean[-1]:.6g}, towards the end {end:.6g} of its "

@@ -51,7 +51,7 @@ class Check(ABC):
         except (KeyError, ValueError) as error:
             raise ValueError(f"{name}: mistakes and hints do not match: {error}") from error
 
-    def __call__(self, answer: Any) -> None:
+    def __call__(self, answer: Any = None) -> None:
         """Show the verdict on an answer."""
         if answer is None:
             show("Not yet", "put your answer in place of None and run the cell again.")

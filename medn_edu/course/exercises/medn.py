@@ -55,6 +55,8 @@ _MISTAKEN_MEANS = [
 
 def _judge_mean(answer: Any) -> str | None:
     given = np.asarray(answer, dtype=float)
+    if given.size == 2 and given.ndim > 1:
+        return "expected a plain list of two numbers, without inner brackets."
     if given.shape != (2,):
         return f"expected two numbers, but these are {given.size}: what of ink, and of habit?"
     if np.allclose(given, _MEAN, rtol=5e-3) or np.array_equal(given, _MEAN.round(2)):

@@ -4,12 +4,18 @@ A control is a finite list of values, each with the text that names it.  The bro
 *positions* in that list, so it never rounds a number and a screen reader says what is printed.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 MOST_VALUES = 2001
+
+
+def true_minus(text: str) -> str:
+    """Return a text whose negative numbers have a minus sign, and not a hyphen."""
+    return re.sub(r"(?<![\w.)\]-])-(?=[\d.∞])", "\N{MINUS SIGN}", text)
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ def listed(
     per_second: float = 0,
 ) -> Control:
     """Return a slider of values that no step leads through, or with ``per_second`` a time."""
-    names = tuple(texts) or tuple(f"{value:g}" for value in values)
+    names = tuple(map(true_minus, texts or (f"{value:g}" for value in values)))
     kind, rate = ("time", per_second) if per_second else ("slider", 6.0)
     return Control(kind, tuple(values), names, list(values).index(start), label, rate)
 
@@ -234,6 +240,6 @@ def _grid(
     exact = [first + gap * i for i in range(count)]
     whole = all(isinstance(number, int) for number in (low, high, step))
     digits = max(0, -int(min(first.as_tuple().exponent, gap.as_tuple().exponent)))
-    texts = tuple(f"{number:.{0 if whole else digits}f}" for number in exact)
+    texts = tuple(true_minus(f"{number:.{0 if whole else digits}f}") for number in exact)
     values = tuple(int(number) if whole else float(number) for number in exact)
     return values, texts, 0 if value is None else _nearest(values, value)

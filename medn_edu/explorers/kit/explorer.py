@@ -20,7 +20,7 @@ import anywidget
 import traitlets
 from PIL import Image
 
-from medn_edu.explorers.kit.controls import Control, as_control
+from medn_edu.explorers.kit.controls import Control, as_control, true_minus
 from medn_edu.explorers.kit.films import gif, save_film
 from medn_edu.explorers.kit.layers import Layers
 from medn_edu.explorers.kit.picture import show_with_caption
@@ -303,7 +303,7 @@ class Explorer:
         if not isinstance(summary, str):
             raise TypeError(f"update returned {summary!r}; expected one sentence with the numbers.")
         alt = self._alt(**values) if callable(self._alt) else self._alt
-        return Frame(self._layers.render(), summary, alt)
+        return Frame(self._layers.render(), true_minus(summary), true_minus(alt))
 
     def _widest(self) -> dict[str, float]:
         """Return the room that the figure was made for, as the saved notebook shows it."""

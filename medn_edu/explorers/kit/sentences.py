@@ -1,4 +1,4 @@
-"""Sentences that a cell computes, as a list that wraps like text."""
+"""Sentences that a cell computes: they wrap like text, and several make a list."""
 
 import re
 from collections.abc import Iterable
@@ -6,14 +6,14 @@ from typing import Any
 
 
 class Sentences:
-    r"""A list of sentences as the output of a notebook cell: Markdown, and the same as plain text.
+    r"""Sentences as the output of a notebook cell: Markdown, and the same as plain text.
 
     Printed lines break in mid-word at the edge of a cell and look like code.
 
     Parameters
     ----------
     sentences : iterable
-        What to say, such as the facts of an explorer's lessons or an error; each becomes one item.
+        What to say, such as the facts of an explorer's lessons or an error; of several each becomes one item.
 
     Examples
     --------
@@ -21,15 +21,20 @@ class Sentences:
     - Small weights shrink.
     - coef_ is an array.
     >>> print(Sentences(["coef_ is an array."])._repr_markdown_())
-    - coef\_ is an array.
+    coef\_ is an array.
     """
 
     def __init__(self, sentences: Iterable[Any]) -> None:
         self.sentences = [str(sentence) for sentence in sentences]
 
     def __repr__(self) -> str:
-        return "\n".join(f"- {sentence}" for sentence in self.sentences)
+        return _listed(self.sentences)
 
     def _repr_markdown_(self) -> str:
-        plain = (re.sub(r"([\\`*_<\[\]$~|])", r"\\\1", sentence) for sentence in self.sentences)
-        return "\n".join(f"- {sentence}" for sentence in plain)
+        escaped = r"([\\`*_<\[\]$~|])", r"\\\1"
+        return _listed([re.sub(*escaped, sentence) for sentence in self.sentences])
+
+
+def _listed(sentences: list[str]) -> str:
+    """Return sentences as items; a single one stands alone."""
+    return sentences[0] if len(sentences) == 1 else "\n".join(f"- {each}" for each in sentences)
