@@ -1,13 +1,17 @@
 """Pictures of the small script: terms of a score, Viterbi's cells, a training run of an M3N."""
 
 import itertools
+import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from medn_edu import results
 from medn_edu.explorers import score_terms, training_film, viterbi_steps
 from medn_edu.explorers.frank_wolfe import listed
+from medn_edu.explorers.kit.explorer import CSS_DPI, NARROWEST, Explorer
 from medn_edu.explorers.score_terms import terms_frame
 from medn_edu.explorers.training_film import (
     CONSTANTS,
@@ -64,6 +68,35 @@ def test_score_terms_shows_the_terms() -> None:
     assert {"3 × 0.5", "2 × 0.5", "1 × 0.5", "0 × 0.8", "1 × 0.8"} <= {
         t.get_text() for t in left.texts
     }
+
+
+@pytest.mark.parametrize(
+    ("make", "values"),
+    [
+        (score_terms, {"ink": 1.5, "habit": 2.0}),
+        (score_terms, {"ink": -0.5, "habit": -1.0}),
+        (viterbi_steps, {"step": 7}),
+        (training_film, {"passes": 5}),
+    ],
+)
+def test_words_in_a_narrow_picture_stand_apart_and_inside(
+    make: Callable[[], Explorer], values: dict[str, float]
+) -> None:
+    explorer = make().set(**values)
+    figure = explorer.figure
+    width = NARROWEST * CSS_DPI * figure.get_figwidth()
+    explorer._fit({"width": width, "ratio": 1.0})  # noqa: SLF001
+    explorer.frame()
+    every = [text for text in figure.findobj(Text) if text.get_visible()]
+    shown = [text for text in every if re.search("[^\\W\\d]", text.get_text())]  # no ticks' numbers
+    boxes = [text.get_window_extent() for text in shown]
+    names = [text.get_text() for text in shown]
+    for (one, a), (other, b) in itertools.combinations(zip(names, boxes, strict=True), 2):
+        wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+        staggered = one.startswith("\n") != other.startswith("\n")
+        assert staggered or wide < 1 or high < 3, (one, other)
+    for name, box in zip(names, boxes, strict=True):
+        assert -1 <= box.x0 < box.x1 <= figure.bbox.x1 + 1, name
 
 
 @pytest.mark.parametrize(("ink", "habit"), [(1.0, 1.0), (1.0, 0.3), (0.5, 0.0), (1.4, 0.7)])
@@ -165,6 +198,11 @@ def test_training_film_shows_the_pass() -> None:
     assert bounds.lines[0].get_ydata()[-1] == here.primal
     assert f"{here.short.sum()} of 10 runners-up are too close" in said
     assert f"{here.gone.sum()} gone" in said
+    start = training_frames(0.3)[
+        0
+    ]  # without weights all labellings are level: no true one is ahead
+    assert start.behind.all()
+    assert start.wrong > 0
     for C in CONSTANTS:  # nothing is drawn outside
         margins = np.array([frame.margins for frame in training_frames(C)])
         assert top.get_ylim()[0] < margins.min() <= margins.max() < top.get_ylim()[1]

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from medn_edu.explorers import Choice, Explorer, Lesson, Slider, Time, new_figure
-from medn_edu.explorers.kit.controls import as_control
+from medn_edu.explorers.kit.controls import as_control, true_minus
 from medn_edu.explorers.kit.films import mp4
 from medn_edu.explorers.kit.layers import Layers
 
@@ -77,7 +77,7 @@ def test_bundle_holds_live_view_picture_and_sentence() -> None:
 def test_each_frame_is_drawn_once() -> None:
     counted = Counted()
     frames = counted.explorer.stack()
-    assert [frame.summary for frame in frames] == [f"now slope -1.0, t {t}" for t in range(4)]
+    assert [frame.summary for frame in frames] == [f"now slope −1.0, t {t}" for t in range(4)]
     assert len({frame.png for frame in frames}) == 4
     assert [frame.png for frame in counted.explorer.stack()] == [frame.png for frame in frames]
     assert len(counted.drawn) == 4
@@ -266,6 +266,9 @@ def test_short_forms() -> None:
     assert kinds == ["slider", "slider", "choice", "check"]
     assert Choice([1, 0], 0).start == 1, "0 is a choice like others"
     assert Slider(0.5, 2.5, 1).texts == ("0.5", "1.5", "2.5"), "nothing is rounded away"
+    assert Slider(-1, 1, 1).texts == ("−1", "0", "1")
+    said = true_minus("L1-M3N from -1 to (-0.5, -∞), 2-3, 1e-05")
+    assert said == "L1-M3N from −1 to (−0.5, −∞), 2-3, 1e-05"
 
 
 @given(st.integers(-50, 50), st.integers(1, 40), st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5, 1.0]))
@@ -274,7 +277,9 @@ def test_sliders_have_exact_ends_and_print_what_they_hold(low: int, n: int, step
     assert len(control.values) == n + 1
     assert control.values[0] == low
     assert np.isclose(control.values[-1], low + n * step, rtol=0, atol=1e-9)
-    assert [float(text.replace("−", "-")) for text in control.texts] == pytest.approx(control.values)
+    assert [float(text.replace("−", "-")) for text in control.texts] == pytest.approx(
+        control.values
+    )
     assert len(set(control.texts)) == n + 1
     assert all(control.position(value) == i for i, value in enumerate(control.values))
 

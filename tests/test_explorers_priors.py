@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from medn_edu import explorers
+from medn_edu.explorers.losses import with_minus
 from medn_edu.explorers.shrinkage import draw_shrinkage, shrinkage_curve, tilting_frame
 from medn_edu.explorers.tangents import PRIORS, tangent_frame
 from medn_edu.explorers.two_weights import two_weights_frame
@@ -107,7 +108,8 @@ def test_tangents_shows_the_frame():
     for name, eta in itertools.product(PRIORS, (-1.2, 0.4, 1.5)):
         frame = tangent_frame(name, eta)
         said = explorer.set(prior=name, eta=eta).summary
-        assert f"height Λ(η) = {frame.height:.2f}, slope μ = {frame.slope:.2f}, intercept" in said
+        slope = with_minus(frame.slope)
+        assert f"height Λ(η) = {frame.height:.2f}, slope μ = {slope}, intercept" in said
         tangent = next(line for line in curve.lines if line.get_linestyle() == "--")
         assert np.polyfit(*tangent.get_data(), 1) == pytest.approx([frame.slope, -frame.kl])
         for ax, x, end, at, height in (
@@ -118,7 +120,7 @@ def test_tangents_shows_the_frame():
             assert [dot.get_xydata().tolist() for dot in marked(ax, "o")] == [[[at, height]]]
         [price] = wide(conjugate, 2.2)  # a line of the slope eta touches the conjugate
         assert np.polyfit(*price.get_data(), 1)[0] == pytest.approx(eta)
-        assert {f"−Λ*(μ) = −{frame.kl:.2f}", f"mean {frame.slope:.2f}"} <= set(words(explorer))
+        assert {f"−Λ*(μ) = −{frame.kl:.2f}", f"mean {slope}"} <= set(words(explorer))
         t, heights = frame.curve
         assert np.all(heights >= frame.intercept + frame.slope * t - 1e-12)
         mu, costs = frame.conjugate
@@ -148,14 +150,14 @@ def test_outside_the_domain_there_is_no_posterior_and_no_tangent():
         assert explorer.frame().alt.count("no posterior") == 1
         assert not any(text.startswith("mean") for text in words(explorer))
     explorer = explorers.tangents().set(prior="Laplace", eta=2.0)
-    assert explorer.summary.endswith("Λ is infinite, for it is finite only if -2.00 < η < 2.00.")
+    assert explorer.summary.endswith("Λ is infinite, for it is finite only if −2.00 < η < 2.00.")
     assert "without a tangent" in explorer.frame().alt
     for ax in explorer.figure.axes[1:]:
         moving = [*marked(ax, "o"), *marked(ax, "s")]
         moving += [line for line in ax.lines if line.get_linestyle() == "--"]
         assert not any(artist.get_visible() for artist in moving)
     said = words(explorer)
-    assert "Λ(η) = ∞: no point, no tangent" in said
+    assert "Λ(η) = ∞:\nno point, no tangent" in said
     assert any("no posterior" in text for text in said)
     assert not any("μ" in text or "KL" in text for text in said)
 

@@ -172,7 +172,7 @@ def _draw_lattice(ax: Axes) -> Callable[[MarginsFrame], None]:
         liked.set_linewidth(1 + 2 * frame.w[1])
         best_key.set_text(f"best path: {frame.names(frame.best)}, score {frame.scores.max():.2f}")
         score = (frame.scores + word.losses).max()
-        augmented_key.set_text(f"with the loss added: {frame.names(frame.augmented)}, {score:.2f}")
+        augmented_key.set_text(f"loss added: {frame.names(frame.augmented)}, {score:.2f}")
         liked_key.set_text(f"pairs the script likes: +{frame.w[1]:.2f} each")
 
     return show

@@ -414,11 +414,15 @@ def _look(name: str, chosen: bool) -> dict[str, Any]:
 
 def _names(ax: Axes) -> Show:
     """Write each curve's name at its right end, or into a list if it leaves the axes before."""
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 2.2}  # no line shows between two names
+    paper = {
+        "facecolor": "white",
+        "edgecolor": "none",
+        "pad": 2.2,
+    }  # no line shows between two names
     look: dict[str, Any] = {"va": "center", "fontsize": 9, "bbox": paper}
     texts = {name: ax.text(0, 0, "", **look) for name in STYLES}
     words = "leave at the top,\nfrom the left:"
-    heading = ax.text(-0.97 * _ETA, 0.88 * _WEIGHT, words, color=MUTED, **look)
+    heading = ax.text(-0.97 * _ETA, 0.9 * _WEIGHT, words, color=MUTED, **look)
     longest = {"fontweight": "bold", "alpha": 0}  # keeps its room when the figure is laid out
     ax.text(1.03 * _ETA, 0, "normal-inverse", **look, **longest)
 
@@ -434,7 +438,7 @@ def _names(ax: Axes) -> Show:
             texts[name].set(text=words, color=INK if chosen else MUTED)
             texts[name].set_fontweight("bold" if chosen else "normal")
         for k, name in enumerate(sorted(left, key=lambda name: left[name])):
-            texts[name].set_position((-0.92 * _ETA, (0.71 - 0.12 * k) * _WEIGHT))
+            texts[name].set_position((-0.92 * _ETA, (0.745 - 0.115 * k) * _WEIGHT))
         heading.set_visible(bool(left))
         lowest = -np.inf
         for name in sorted(ended, key=lambda name: ended[name]):
@@ -516,8 +520,8 @@ def _selects(**values: Any) -> bool:
 _CAPTION = (
     "Left, the chosen prior (dashed) and what tilting makes of it. Right, the posterior's mean "
     "against the natural parameter η: the curve of the chosen prior is thick, with a dot at the "
-    "present η (none where no posterior exists), and the Gaussian's dashed. Compare the dot with the Gaussian at the same η: is the "
-    "weight smaller, as large, or larger?"
+    "present η (none where no posterior exists), and the Gaussian's dashed. Compare the dot with the "
+    "Gaussian at the same η: is the weight smaller, as large, or larger?"
 )
 
 

@@ -103,7 +103,7 @@ def _curve(ax: Axes) -> Show:
     )
     height_text = ax.text(0, 0.815 * _HIGH, "", **above, bbox=paper, zorder=7)
     kl_text = ax.text(0, 0, "", va="top")
-    no_point = ax.text(0, 0.955 * _HIGH, "Λ(η) = ∞: no point, no tangent", **above)
+    no_point = ax.text(0, 0.955 * _HIGH, "Λ(η) = ∞:\nno point, no tangent", **above)
     beyond = _bands(ax, -_ETA, _ETA, "Λ = ∞", _LOW / 2)
 
     def show(frame: TangentFrame) -> None:

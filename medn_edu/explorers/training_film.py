@@ -39,7 +39,12 @@ _MOST_NAMES, _LEAST_NAMED = 24, 0.12  # labellings named in the stacks, and thei
 _LOW, _HIGH = -1.5, 3.9  # margins drawn; no runner-up's is beyond
 _FLOOR, _TOP = 0.3, 120  # values drawn; a dual value below is drawn at the floor
 _NOWHERE = np.array([np.nan, np.nan])
-_KEYS = ((0.02, 1.155), (0.54, 1.155), (0.02, 1.055), (0.54, 1.055))  # above the axes, in their size
+_KEYS = (
+    (0.02, 1.155),
+    (0.54, 1.155),
+    (0.02, 1.055),
+    (0.54, 1.055),
+)  # above the axes, in their size
 _PAD = 38  # of the titles, above two lines of keys
 
 

@@ -243,9 +243,9 @@ def _looks(slots: tuple[Slot, ...]) -> list[tuple[str, Any]]:
 def _name(frame: TwoWeightsFrame, k: int, between: str, true: str) -> str:
     """Return a labelling, marked if it is the true one, with its word where there are several."""
     slot = frame.slots[k]
-    if len(frame.xi) == 1:
-        return slot.name + true if slot.is_true else slot.name
-    return f"{WORDS[slot.word].word}{between}{'true' if slot.is_true else slot.name}"
+    if slot.is_true:
+        return slot.name + true
+    return f"{WORDS[slot.word].word}{between}{slot.name}" if len(frame.xi) > 1 else slot.name
 
 
 def _below_the_bars(frame: TwoWeightsFrame) -> str:

@@ -13,7 +13,7 @@ class Sentences:
     Parameters
     ----------
     sentences : iterable
-        What to say, such as the facts of an explorer's lessons or an error; of several each becomes one item.
+        What to say, such as an error or the facts of an explorer's lessons; several become a list.
 
     Examples
     --------
