@@ -236,6 +236,7 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_coin_divergence", 0.19, "0.19 nats"),  # two places of 0.193
         ("check_words_right", 0.299, "0.86^8"),
         ("check_mean_from_alpha", [0.27, 0.15], "Right"),
+        ("check_mean_from_alpha", [[0.27, 0.15]], "without inner brackets"),
         ("check_exact_zeros", "l1", "Right"),
         ("check_tags", ["ADP", "DET", "NOUN", "PRON", "VERB", "NOUN", "PUNCT"], "Right"),
         (

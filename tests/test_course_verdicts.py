@@ -35,6 +35,8 @@ def test_a_notebook_shows_the_line_of_a_terminal_with_a_symbol(
     shown: list[dict[str, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     check = CHECKS["check_count_labellings"]
+    check()
+    assert shown.pop()["text/plain"].startswith("Not yet: ")
     for answer, symbol in ((None, "✎"), (10**5, "✔"), (3, "✘")):
         check(answer)
         assert symbol in shown[-1]["text/html"]
