@@ -118,4 +118,4 @@ def test_pac_bayes_shows_the_frame():
     assert f"3 letters of 26, the paper's m: m = {bound.m:,};" in said
     assert f"root {bound.complexity:.3g} = {bound.value:.3g}." in said
     assert f"a bar of the bound {bound.value:.3g}. Right" in explorer.frame().alt
-    assert said.endswith("Below 1 from N = 266,000 on.")
+    assert said.endswith("Below 1 from about N = 266,000 on.")
