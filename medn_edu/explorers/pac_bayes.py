@@ -140,7 +140,7 @@ def _stack(
     for k, (label, colour, hatch) in enumerate(parts):
         look: dict[str, Any] = {"fc": colour, "ec": "white", "hatch": hatch, "lw": 0.8}
         boxes.append(ax.add_patch(Rectangle((x, 0), 0.3, 0, **look)))
-        y = 0.55 + 0.25 * (k - (len(parts) - 1) / 2)
+        y = 0.535 + 0.235 * (k - (len(parts) - 1) / 2)
         ax.add_patch(Rectangle((x + 0.5, y - 0.045), 0.09, 0.09, **look))
         numbers.append(ax.text(x + 0.63, y, "", va="center", fontsize=9))
         names.append(label)
