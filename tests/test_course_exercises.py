@@ -260,6 +260,8 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
             "expected a number, but your function returns an array",
         ),
         ("check_room", lambda eta, d, lam: "d", "returns a str that can't be read as numbers"),
+        ("check_room", lambda eta, d, lam: abs, "returns a function; call it to get its value."),
+        ("check_conjugate", lambda eta, lam: np.log(-lam), "your function returns nan: was 0"),
         ("check_cross_validation", lambda *_: None, "returns None"),
         ("check_shape", lambda word: "x", "shape('Lisbon') is 'Xx', but yours is 'x'"),
     ],

@@ -170,7 +170,7 @@ def test_projections_shows_the_frame():
     for angle, distance, said in (
         (80, 2.0, "threshold θ = 0.97, w₁ becomes exactly 0"),
         (45, 0.5, "contains it (θ = 0); L2 projection (0.35, 0.35), where it is."),
-        (180, 1.5, "no coordinate becomes 0"),  # it was 0 already
+        (180, 1.5, "w₂ stays 0"),
     ):
         assert said in explorer.set(angle=angle, distance=distance).summary
 

@@ -101,7 +101,7 @@ def test_terms_are_the_theorems(draws):
 
 def test_pac_bayes_shows_the_frame():
     explorer, setting = explorers.pac_bayes_terms(), Setting(10.0, 0.1, 3, 0.05, BEST)
-    boxes = [patch for patch in explorer.figure.axes[0].patches if patch.get_width() == 0.55]
+    boxes = [patch for patch in explorer.figure.axes[0].patches if patch.get_width() == 0.3]
     explorer.set(n=10**9, divergence=10.0, ratio=0.1, letters=3, loss=0.05, m=BEST).frame()
     frame, heights = terms_frame(10**9, setting), []
     for tops in ((sum(frame.inside), frame.value), (1.6, 1.6)):  # of few samples they are cut off
@@ -118,4 +118,4 @@ def test_pac_bayes_shows_the_frame():
     assert f"3 letters of 26, the paper's m: m = {bound.m:,};" in said
     assert f"root {bound.complexity:.3g} = {bound.value:.3g}." in said
     assert f"a bar of the bound {bound.value:.3g}. Right" in explorer.frame().alt
-    assert said.endswith("Below 1 from N = 266,000 on.")
+    assert said.endswith("Below 1 from about N = 266,000 on.")

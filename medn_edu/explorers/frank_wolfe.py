@@ -305,7 +305,7 @@ def frank_wolfe() -> Explorer:
         bounds.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         for height, name, colour in ((0.9, "primal", "#B34700"), (0.05, "dual", palette.BLUE)):
             bounds.text(0.97, height, name, color=colour, transform=bounds.transAxes, ha="right")
-        _stand_still(bounds, "Bounds of the optimum")
+        _stand_still(bounds, "Both bounds")
         show_gaps, show_curve = _draw_gap(axes[1, 1]), _draw_curve(axes[1, 2])
     for problem in product(PRIORS, PRICES, (False, True)):  # so that sliders answer at once
         frank_wolfe_passes(*problem)

@@ -15,8 +15,9 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets import make_chain_crf
 from medn_edu.explorers.kit import palette
-from medn_edu.explorers.kit.controls import Choice, Time
+from medn_edu.explorers.kit.controls import Choice, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
+from medn_edu.explorers.kit.panels import readable
 from medn_edu.explorers.kit.style import INK, new_figure, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem, weight_bounds
@@ -203,15 +204,22 @@ def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
     """Draw the magnitudes of several solutions, the largest first, exact zeros below all others."""
     with styled():
         _draw_scale(ax)
-        ends: dict[int, list[str]] = {}
+        drawn, ends = [], dict[int, list[tuple[str, str]]]()
         for (name, found), style in zip(weights.items(), _SORTED, strict=False):
             size = np.sort(np.abs(found))[::-1]
             at = np.arange(1, len(size) + 1)
-            ax.plot(at, _height(size), lw=1.2, ms=6, mfc="none", label=name, **style)
-            ends.setdefault(int(np.count_nonzero(size)), []).append(name)
-        for kept, names in ends.items():  # next to where a solution ends
+            drawn.append(_height(size))
+            ax.plot(at, drawn[-1], lw=1.2, ms=6, mfc="none", label=name, **style)
+            ends.setdefault(int(np.count_nonzero(size)), []).append((name, style["color"]))
+        for kept, named in ends.items():  # next to where a solution ends
+            names, colours = zip(*named, strict=True)
             words = ",\n".join(names) + f"\n{len(size) - kept} of {len(size)}\nare 0"
-            ax.text(kept + 0.9, 10 * _FLOOR, words, va="top", linespacing=1)
+            look = {"linespacing": 1, "color": readable(colours[0])}
+            here = np.array(drawn)[:, kept : kept + 6]  # what is drawn where the words stand
+            if ((here >= _FLOOR) & (here < 20 * _FLOOR)).any():
+                ax.text(kept + 0.2, 2 * np.max(drawn, axis=0)[kept - 1], words, va="bottom", **look)
+            else:
+                ax.text(kept + 0.9, 10 * _FLOOR, words, va="top", **look)
         ax.set_xlabel("weights, the largest first")
 
 
@@ -315,7 +323,13 @@ def l1_path() -> Explorer:
         caption=_CAPTION,
         lessons=[_nothing_is_zero, _those_below_die, _exact_zeros, _one_copy_stays, _noise_is_gone],
         name="l1-path",
-        step=Time(0, LAST, 1, 0, label="step along λ", per_second=2),
+        step=listed(
+            range(LAST + 1),
+            0,
+            "λ",
+            texts=[*(f"{lam:,.0f}" for lam in _LAMS), "clean-up"],
+            per_second=2,
+        ),
         C=Choice(PRICES, 0.05),
     )
 

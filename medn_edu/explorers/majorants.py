@@ -148,6 +148,7 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
     (drop,) = ax.plot(nowhere, nowhere, ":", color=palette.BLUE, lw=1.2)
     number = ax.text(0.5, 0.96, "", transform=ax.transAxes, color=MUTED, ha="center", va="top")
     ax.set(xlim=(_LOW, _HIGH), xlabel=r"mean $\mu$ of the weight", ylabel="cost")
+    ax.yaxis.set_major_formatter("{x:.2f}")  # so that all ticks are of one width
     ax.set_title("Over the mean")
 
     def show(frame: MajorantFrame) -> None:
@@ -190,7 +191,7 @@ def _draw_means(ax: Axes) -> Callable[[MajorantFrame], None]:
         alike = frame.exact == frame.limit
         exact.set_ydata([frame.exact] * 2)
         exact_text.set_y(frame.exact + 0.05)
-        exact_text.set_text(f"exact{' and least bound' if alike else ''} {frame.exact:.2f}")
+        exact_text.set_text(f"exact{', least bound' if alike else ''} {frame.exact:.2f}")
         limit.set_ydata([frame.limit] * 2)
         limit_text.set_y(frame.limit - 0.09)
         limit_text.set_text(f"least bound {frame.limit:.2f}")
@@ -316,7 +317,7 @@ def majorants() -> Explorer:
             "Left, over the mean of one weight: the true cost, least at "
             f"{frame.exact:.3f}, above it the bound, least at {frame.limit:.3f}, and the parabola of "
             f"iteration {number}, least at {frame.means[-1]:.3f}, which touches {touched(frame)}. "
-            f"Right, the means of {number} iterations and their costs, now {frame.costs[-1]:.3f}."
+            f"Right, the mean of each iteration so far and its cost, now {frame.costs[-1]:.3f}."
         )
 
     return Explorer(

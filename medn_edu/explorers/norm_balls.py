@@ -43,7 +43,7 @@ _LOOKS = {
     "KL": (palette.BLUE, "o", 8),
 }  # the last on top
 _TOP = (0.0, 1.0)  # the point that all balls pass
-_REACH, _LEAST = 1.35, 1e-4  # how far the axes reach
+_REACH = 1.35  # how far the axes reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +124,24 @@ def draw_tangents(
             ax.plot(*np.transpose([point]), "o", color=colours[name], ms=8, mec="white", zorder=5)
 
 
-def draw_smaller_weight(ax: Axes, lams: np.ndarray, smaller: np.ndarray, on_l2: float) -> Any:
-    r"""Draw the smaller weight where a line touches, against lambda."""
+def draw_smaller_weight(
+    ax: Axes,
+    lams: np.ndarray,
+    smaller: np.ndarray,
+    on_l2: float,
+    *,
+    least: float = 1e-4,
+    guide: float = 1e-2,
+    words: tuple[float, float] = (30.0, 6e-3),
+) -> Any:
+    """Draw the smaller weight where a line touches, against lambda, and how a square root falls."""
     with styled():
         (level,) = ax.plot(lams[[0, -1]], [on_l2] * 2, "-", color=INK, lw=1.5, label="L2")
         (curve,) = ax.plot(lams, smaller, "-", color=palette.BLUE, label="KL")
-        slope = 1e-2 * np.array([1, 10**-1.5])
+        slope = guide * np.array([1, 10**-1.5])
         ax.plot([1, 1e3], slope, "--", color=MUTED, lw=1)
-        ax.text(30, 6e-3, "like 1/√λ", ha="left", va="center", color=MUTED)
-        ax.set(xscale="log", yscale="log", xlim=lams[[0, -1]], ylim=(_LEAST, 1.3), xlabel="λ")
+        ax.text(*words, "like 1/√λ", ha="left", va="center", color=MUTED)
+        ax.set(xscale="log", yscale="log", xlim=lams[[0, -1]], ylim=(least, 1.3), xlabel="λ")
         # Plain text, which is drawn more quickly than formulas.
         ax.set_xticks([1, 1e2, 1e4], ["1", "100", "10,000"])
         ax.set_yticks([1, 1e-2, 1e-4], ["1", "0.01", "0.0001"])
@@ -202,7 +211,8 @@ def _dots(ax: Axes) -> dict[str, Any]:
 
 def _smaller_weight(ax: Axes) -> Show:
     """Draw the smaller weight of the touched points against lambda."""
-    curve, level = draw_smaller_weight(ax, LAMS, np.ones_like(LAMS), 1.0)
+    ones, low = np.ones_like(LAMS), (0.15, 3e-5)  # all words stand below the lowest curve
+    curve, level = draw_smaller_weight(ax, LAMS, ones, 1.0, least=1e-6, guide=2e-3, words=low)
     (now,) = ax.plot([1], [1], "o", color=palette.BLUE, ms=9, mec="white", zorder=5, clip_on=False)
     text = ax.text(0, 0, "", color=palette.BLUE, ha="right", va="top", fontweight="bold")
     l2_text = ax.text(LAMS[-1], 0, "L2", color=INK, ha="right", va="bottom")
@@ -212,7 +222,7 @@ def _smaller_weight(ax: Axes) -> Show:
     def show(frame: TouchingFrame) -> None:
         smaller, on_l2 = (float(frame.touched[name].min()) for name in ("KL", "L2"))
         is_corner = len(frame.touched["L1"]) == 1
-        l1_text.set_text("L1: exactly 0" if is_corner else "L1: anything from 0 to 0.5")
+        l1_text.set_text("L1: exactly 0" if is_corner else "L1: from 0 to 0.5")
         curve.set_ydata(frame.smaller)
         level.set_ydata([on_l2, on_l2])
         l2_text.set_y(1.05 * on_l2)
@@ -283,6 +293,7 @@ def norm_balls() -> Explorer:
         perpendicular to the lines, in degrees.
     """
     figure = new_figure(8.0, 4.8)
+    figure.get_layout_engine().set(wspace=0.06)
     axes = figure.subplot_mosaic(
         [["balls", "turned"], ["balls", "smaller"]], width_ratios=[1.45, 1]
     )
@@ -307,10 +318,10 @@ def norm_balls() -> Explorer:
         on_kl, on_l2 = frame.touched["KL"], frame.touched["L2"]
         return (
             f"Left, the L2 ball, the L1 ball and between them the KL ball of a Laplace prior with "
-            f"λ = {in_full(frame.lam)}, all through (0, 1), each touched by a line across {angle:.0f} "
-            f"degrees. Upper right, the first weight where it touches, as the line turns: a wave on the "
-            f"L2 ball, a step at 45 degrees on the L1 ball, between them the KL ball, now "
-            f"{on_kl[0, 0]:.4f}. Lower right, the smaller weight there against λ: now "
+            f"λ = {in_full(frame.lam)}, all through (0, 1), each touched by a line perpendicular "
+            f"to {angle:.0f} degrees. Upper right, the first weight where it touches, as the line "
+            f"turns: a falling cosine on the L2 ball, a step at 45 degrees on the L1 ball, between them "
+            f"the KL ball, now {on_kl[0, 0]:.4f}. Lower right, the smaller weight there against λ: now "
             f"{on_kl.min():.4f}, on the L2 ball {on_l2.min():.2f}."
         )
 

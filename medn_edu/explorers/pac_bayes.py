@@ -28,8 +28,9 @@ SIZES = tuple(int(float(f"{10 ** (k / 5):.1e}")) for k in range(10, 46))
 DELTA = 0.05
 _DIVERGENCES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-_TOP = 1.6  # of both axes
-_RIGHTMOST = 2e6  # number of samples beyond which words on its right would leave the axes
+_TOP = 1.6  # of the bars
+_ROOM = 1.75  # of both axes, with room for a number on a bar
+_RIGHTMOST = 3e5  # number of samples beyond which words on its right would leave the axes
 _INSIDE = (  # name, colour, hatch
     ("m KL", palette.BLUE, ""),
     ("ln N", palette.ORANGE, "//"),
@@ -116,12 +117,13 @@ Show = Callable[[TermsFrame], None]
 
 def _bars(ax: Axes) -> Show:
     """Draw two stacked bars, inside the root and outside."""
-    show_inside, show_sum = _stack(ax, 0.0, _INSIDE), _stack(ax, 2.4, _SUM)
+    # One unit is about an inch in the least room, where words are as large as ever.
+    show_inside, show_sum = _stack(ax, 0.0, _INSIDE), _stack(ax, 1.85, _SUM)
     ax.axhline(1, color=ERROR, lw=1.5, zorder=4)
-    ax.set(xlim=(-0.25, 4.4), ylim=(0, _TOP), yticks=[0, 0.5, 1, 1.5])
-    ax.set_xticks([0.275, 2.675], ["inside the root,\nover 2N − 1", "the bound"])
+    ax.set(xlim=(-0.2, 3.2), ylim=(0, _ROOM), yticks=[0, 0.5, 1, 1.5])
+    ax.set_xticks([0.15, 2.0], ["inside the root,\nover 2N − 1", "the bound"])
     ax.tick_params(axis="x", length=0)
-    ax.set(title="The terms", ylabel="value")
+    ax.set_title("The terms")
 
     def show(frame: TermsFrame) -> None:
         show_inside(frame.inside)
@@ -137,21 +139,21 @@ def _stack(
     boxes, names, numbers = [], [], []
     for k, (label, colour, hatch) in enumerate(parts):
         look: dict[str, Any] = {"fc": colour, "ec": "white", "hatch": hatch, "lw": 0.8}
-        boxes.append(ax.add_patch(Rectangle((x, 0), 0.55, 0, **look)))
-        y = 0.51 + 0.25 * (k - (len(parts) - 1) / 2)
-        ax.add_patch(Rectangle((x + 0.68, y - 0.045), 0.13, 0.09, **look))
-        numbers.append(ax.text(x + 0.88, y, "", va="center", fontsize=9))
+        boxes.append(ax.add_patch(Rectangle((x, 0), 0.3, 0, **look)))
+        y = 0.535 + 0.235 * (k - (len(parts) - 1) / 2)
+        ax.add_patch(Rectangle((x + 0.5, y - 0.045), 0.09, 0.09, **look))
+        numbers.append(ax.text(x + 0.63, y, "", va="center", fontsize=9))
         names.append(label)
-    total = ax.text(x + 0.275, 0, "", ha="center", va="bottom", fontweight="bold")
+    total = ax.text(x + 0.15, 0, "", ha="center", va="bottom", fontweight="bold", zorder=5)
 
     def show(values: tuple[float, ...]) -> None:
         bottom = 0.0
         for box, name, number, value in zip(boxes, names, numbers, values, strict=True):
             top = min(bottom + value, _TOP)
-            box.set_bounds(x, bottom, 0.55, top - bottom)
+            box.set_bounds(x, bottom, 0.3, top - bottom)
             number.set_text(f"{name}\n{_short(value)}")
             bottom = top
-        total.set_y(bottom + 0.015)
+        total.set_y(1.015 if 0.9 < bottom < 1 else bottom + 0.015)  # not on the line at 1
         total.set_text(_short(sum(values)) + (" ↑" if sum(values) > _TOP else ""))
 
     return show
@@ -170,21 +172,21 @@ def _over_samples(ax: Axes) -> Show:
     first_text = ax.annotate("", (1, 0), (6, 0), textcoords="offset points", **words)
     first_text.set_bbox({"fc": "white", "ec": "none", "pad": 0.5})
     nothing = ax.text(1, 1.02, "says nothing", **words)
-    ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _TOP), xlabel="number of samples N")
+    ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _ROOM), xlabel="number of samples N")
     ax.set(yticks=[0, 0.5, 1, 1.5])
     ax.set_xticks(
         [10.0**k for k in range(2, 10)], [_power(k) if k % 2 else "" for k in range(2, 10)]
     )
     ax.minorticks_off()
     ax.set_ylabel("bound on the share misread")
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=2, handlelength=2)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), handlelength=2)
 
     def show(frame: TermsFrame) -> None:
         curve.set_data(SIZES, np.minimum(frame.curve, 2 * _TOP))
         roots.set_data(SIZES, np.minimum(frame.roots, 2 * _TOP))
-        height = min(frame.value, _TOP)
+        height = min(frame.value, _ROOM)
         now.set_data([frame.n_samples], [height])
-        now.set_marker("^" if frame.value > _TOP else "o")
+        now.set_marker("^" if frame.value > _ROOM else "o")
         drop.set_data([frame.n_samples] * 2, [0, height])
         n = frame.speaks_from
         beyond = n > SIZES[-1]
@@ -196,7 +198,7 @@ def _over_samples(ax: Axes) -> Show:
         first_text.xy = (min(max(n, SIZES[0]), SIZES[-1]), 0.02 if left else 1.14)
         first_text.set_position((-6, 0) if left else (6, 0))
         first_text.set_ha("right" if left else "left")
-        first_text.set_text(f"below 1 from\nN = {_three_digits(n)}" + (" →" if beyond else ""))
+        first_text.set_text(f"below 1 from\nN ≈ {_three_digits(n)}" + (" →" if beyond else ""))
         nothing.set_x(SIZES[0] * 1.2 if left else SIZES[-1])
         nothing.set_ha("left" if left else "right")
 
@@ -286,8 +288,8 @@ def _saves_a_third(**values: Any) -> bool:
 _CAPTION = (
     "Left, a bar of the terms inside the root and a bar of the bound itself. Right, the "
     "bound against the number of samples $N$; above the line at 1 it says nothing. "
-    "Whatever you move, look at which term fills the first bar, and at what $N$ the curve "
-    "crosses the line."
+    "Whatever you move, look at which term fills the first bar (at a large $N$ the bar is too low to "
+    "see, so read the numbers), and at what $N$ the curve crosses the line."
 )
 
 
@@ -306,7 +308,7 @@ def pac_bayes_terms() -> Explorer:
         how it is chosen.
     """
     figure = new_figure(9.0, 4.4)
-    left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
+    left, right = figure.subplots(1, 2, width_ratios=[1.7, 1])
     with styled():
         show_bars, show_curves = _bars(left), _over_samples(right)
 
@@ -315,13 +317,16 @@ def pac_bayes_terms() -> Explorer:
         show_bars(frame)
         show_curves(frame)
         given, n_letters = frame.setting, frame.setting.letters
+        value = f"{frame.value:.3g}"
+        if value == "1":  # rounded; the next sentence would belie it
+            value = f"{frame.value:.6g}"
         return (
             f"N = {frame.n_samples:,}, KL = {given.divergence:g}, γ/c = {given.ratio:g}, "
             f"{n_letters} {'letter' if n_letters == 1 else 'letters'} of 26, {given.draws} m: "
             f"m = {frame.m:,}; inside the root {sum(frame.inside):.3g}, of which "
             f"m KL is {frame.inside[0] / sum(frame.inside):.0%}; margin loss "
             f"{given.margin_loss:.2f} + averaging {frame.averaging:.3g} + root {frame.root:.3g} = "
-            f"{frame.value:.3g}. Below 1 from N = {_three_digits(frame.speaks_from)} on."
+            f"{value}. Below 1 from about N = {_three_digits(frame.speaks_from)} on."
         )
 
     def alt(**values: Any) -> str:
@@ -331,7 +336,7 @@ def pac_bayes_terms() -> Explorer:
             f"Left, a bar of the terms inside the root, m KL {product:.2g}, ln N {sampling:.2g}, "
             f"union {union:.2g} and 2 {two:.2g}, all over 2N - 1; next to it a bar of the bound "
             f"{frame.value:.3g}. Right, the bound as a curve that falls over N and passes the line "
-            f"at 1 at N = {_three_digits(frame.speaks_from)}."
+            f"at 1 at about N = {_three_digits(frame.speaks_from)}."
         )
 
     return Explorer(

@@ -80,7 +80,7 @@ def _plane(ax: Axes) -> tuple[Show, list[Artist]]:
     (dot,) = ax.plot([0], [0], "o", color=INK, ms=8, label="the point", **marks)
     ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
     ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-2, -1, 0, 1, 2), yticks=(-2, -1, 0, 1, 2))
-    ax.set_title("A point and its nearest points", pad=18)
+    ax.set_title("Nearest points", pad=18)
 
     def show(frame: ProjectionFrame) -> None:
         for line, end, target in ((to_l1, dot_l1, frame.on_l1), (to_l2, dot_l2, frame.on_l2)):
@@ -147,8 +147,10 @@ def _text(point: np.ndarray) -> str:
 def _on_l1(frame: ProjectionFrame) -> str:
     if frame.inside:
         return f"{_text(frame.on_l1)}, where it is, for the ball contains it (θ = 0)"
-    zeros = " and ".join(("w₁", "w₂")[k] for k in frame.zeros)
-    becomes = f"{zeros} becomes exactly 0" if zeros else "no coordinate becomes 0"
+    becomes = "no coordinate becomes 0"
+    for k, name in enumerate(("w₁", "w₂")):
+        if frame.on_l1[k] == 0:
+            becomes = f"{name} {'becomes exactly' if k in frame.zeros else 'stays'} 0"
     return f"{_text(frame.on_l1)} with threshold θ = {frame.theta:.2f}, {becomes}"
 
 
@@ -205,6 +207,7 @@ def projections() -> Explorer:
         the origin.
     """
     figure = new_figure(7.6, 4.4)
+    figure.get_layout_engine().set(wspace=0.1)
     left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
     with styled():
         (show_plane, dots), (show_magnitudes, bar) = _plane(left), _magnitudes(right)

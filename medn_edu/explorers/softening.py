@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 from scipy.special import entr, softmax
 
 from medn_edu.checks import check_nonnegative
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Slider, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import INK, INK_ON_PAPER, MUTED, new_figure, styled
+from medn_edu.explorers.kit.panels import readable
+from medn_edu.explorers.kit.style import ERROR, INK, INK_ON_PAPER, MUTED, new_figure, styled
 from medn_edu.theory.axi import AXI, LETTERS, labelling_scores
 from medn_edu.theory.factor_graphs.graph import distribution, soft_max
 
@@ -115,10 +114,14 @@ def _losses(ax: Axes) -> Show:
     above: dict[str, Any] = {"clip_on": False, "zorder": 4}
     (between,) = ax.plot([0, 0], [0, 0], "-", color=palette.VERMILION, lw=2, **above)
     (ends,) = ax.plot([0, 0], [0, 0], "o", color=palette.BLUE, mec="white", ms=8, **above)
-    keys = [_key(ax, row, look) for row, look in enumerate((band, curve, faint[0], hinge, between))]
+    hinge_text = ax.text(0.05, 0.12, "hinge", fontsize=9)  # under the slope no curve comes here
+    above_axes = {"transform": ax.transAxes, "va": "bottom", "fontsize": 9}
+    gap_text = ax.text(1, 1.055, "", color=ERROR, fontweight="bold", ha="right", **above_axes)
+    curve_text = ax.text(0, 1.055, "", color=palette.BLUE, fontweight="bold", **above_axes)
+    band_text = ax.text(0, 1.01, "", color=readable("#7FA6BD"), **above_axes)
     ax.set(xlim=(HABITS[0], HABITS[-1]), ylim=(0, 7.4), ylabel="loss")
     ax.set(xticks=range(4), yticks=range(0, 8, 2), xlabel="weight of habit (weight of ink: 1)")
-    ax.set_title("The loss of axi")
+    ax.set_title("The loss of axi", pad=30)
 
     def show(frame: SofteningFrame) -> None:
         edges = (frame.hinge, (frame.hinge + frame.bound)[::-1])
@@ -130,30 +133,12 @@ def _losses(ax: Axes) -> Show:
             line.set_ydata(losses)
         for artist in (between, ends):
             artist.set_data([frame.habit] * 2, [frame.hard_loss, frame.loss])
-        hard = "hinge loss" if frame.with_loss else "maximum, no margin"
-        names = (
-            f"band of width ε log 27 = {frame.bound:.2f}",
-            f"soft-max at ε = {frame.epsilon:.3f}",
-            "at ε = 1, 1/2, 1/4",
-            f"ε = 0: {hard}",
-            f"gap {frame.gap:.2f}",
-        )
-        for key, name in zip(keys, names, strict=True):
-            key.set_text(name)
+        curve_text.set_text(f"soft-max at ε = {frame.epsilon:.3f}")
+        band_text.set_text(f"in its band of width ε log 27 = {frame.bound:.2f}")
+        hinge_text.set_visible(frame.with_loss)
+        gap_text.set_text(f"gap {frame.gap:.2f}")
 
     return show
-
-
-def _key(ax: Axes, row: int, look: Any) -> Text:
-    """Draw one row of the legend; matplotlib's own is laid out anew at every frame."""
-    y, axes = 0.955 - 0.05 * row, ax.transAxes
-    (line,) = ax.plot([0.43, 0.49], [y, y], transform=axes)
-    if isinstance(look, Line2D):
-        line.update_from(look)
-        line.set_transform(axes)
-    else:
-        line.set(color="#B9D3E3", lw=9, solid_capstyle="butt")
-    return ax.text(0.51, y, "", transform=axes, va="center", fontsize=9)
 
 
 def _tiles(ax: Axes) -> Show:
@@ -194,7 +179,7 @@ def _bars(ax: Axes) -> Show:
     last = len(names) - 0.5
     ax.plot([0, 0], [-0.5, last], "-", color=MUTED, lw=0.8)
     entropy = ax.text(0, last + 0.2, "", va="top")
-    ax.set(xlim=(0, 1.16), ylim=(last + 0.9, -0.5))
+    ax.set(xlim=(0, 1.28), ylim=(last + 0.9, -0.5))
     ax.set_axis_off()
     ax.set_title("Labellings")
 
@@ -248,8 +233,9 @@ def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
 
 
 _CAPTION = (
-    "Left, the loss of *axi* against the weight of habit: the soft-max (thick line), the "
-    "maximum (dashed), and the band in which the soft-max must lie. Right, the "
+    "Left, the loss of *axi* against the weight of habit: the soft-max (thick line; "
+    "thin ones at ε = 1, ½ and ¼), the maximum (dashed; with the Hamming loss it is the hinge loss), "
+    "and the band in which the soft-max must lie. Right, the "
     "probability of each label (framed if true) and of some labellings at the chosen "
     "weight (dots). Change ε and watch the band, the gap and the probabilities together."
 )
@@ -297,7 +283,7 @@ def softening() -> Explorer:
             f"{frame.probability('axi'):.2f} for axi."
         )
 
-    texts = [f"{epsilon:.3f}" if epsilon else "0" for epsilon in TEMPERATURES]
+    texts = [f"{epsilon:.3f}" for epsilon in TEMPERATURES]
     return Explorer(
         figure,
         update,

@@ -138,7 +138,7 @@ def _draw_costs(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     ax.minorticks_off()
     ax.set_yticks([1, 10, 100], ["1", "10", "100"])
     ax.tick_params(labelbottom=False)
-    ax.set_title("Bound, true cost")
+    ax.set_title("Costs")
 
     def show(trail: VariationalTrail, number: int) -> None:
         numbers = np.arange(1, number + 1)

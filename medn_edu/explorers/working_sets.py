@@ -19,7 +19,7 @@ from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson, lesson
 from medn_edu.explorers.kit.panels import draw_bounds, draw_cross
-from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, styled
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem
 from medn_edu.samples import Forest, label_samples, pack
@@ -176,11 +176,11 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
     title = ax.set_title("Round 0", pad=6)
     keys = {
         "true cost": ax.plot([], [], "-", color=MUTED, lw=1)[0],
-        "cost they know": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
-        "what it misses": ax.fill([0], [0], color=_MISSING(0.6))[0],
+        "cost by the working sets": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
+        "what they miss": ax.fill([0], [0], color=_MISSING(0.6))[0],
         "solution": solution,
     }
-    ax.legend(keys.values(), keys, loc="upper center", bbox_to_anchor=(0.47, -0.11), ncols=2)
+    ax.figure.legend(keys.values(), keys, loc="outside lower left", ncols=2)
 
     def show(C: float, rounds: Rounds) -> None:
         here = len(rounds) - 1
@@ -311,7 +311,12 @@ def working_sets() -> Explorer:
         show_bounds = draw_bounds(bounds, size=5)
         bounds.set(xlabel="round", ylabel="cost")
         bounds.set_title("Both bounds", pad=6)
-        bounds.legend(loc="lower right")
+        for height, side, name, colour in (
+            (0.98, "top", "upper bound", ERROR),
+            (0.03, "bottom", "lower bound", palette.BLUE),
+        ):
+            place = {"transform": bounds.transAxes, "ha": "right", "va": side}
+            bounds.text(0.98, height, name, color=colour, **place)
 
     def text(here: CuttingPlaneRound) -> str:
         return f"({here.weights[0] + 0.0:.2f}, {here.weights[1] + 0.0:.2f})"
@@ -323,7 +328,7 @@ def working_sets() -> Explorer:
             show_plane(C, past)
         show_sets(C, past)
         show_bounds(np.array([r.lower for r in past]), np.array([r.upper for r in past]))
-        bounds.set(xlim=(-0.2, _most() + 0.2), ylim=(-0.04, 1.08 * every[0].upper))
+        bounds.set(xlim=(-0.2, _most() + 0.2), ylim=(-0.04, 1.25 * every[0].upper))
         bounds.set_xticks(range(_most() + 1))
         last = len(every) - 1
         end = f" The method ended with round {last}." if rounds > last else ""

@@ -180,6 +180,10 @@ class Function(Check):
         if _same(given, expected):
             shown = (name for name, (_, shows) in self.hidden.items() if shows(answer))
             return next((self.hints[name] for name in shown), None)
+        for value, case in zip(given, self.cases, strict=True):
+            if np.isnan(value).any():
+                why = "was 0 divided by 0, or the logarithm of a negative number taken?"
+                return f"your function returns nan: {why} The arguments were {_short(case)}."
         if all(map(_same_but_for_shape, given, expected)):
             shapes = f"{np.shape(given[0])}; expected {np.shape(expected[0])}"
             return f"the numbers are right, but yours come in an array of shape {shapes}."
@@ -265,6 +269,8 @@ def _is_numeric(value: Any) -> bool:
 
 def _form(value: Any) -> str:
     """Say what a function returns: a number, an array and how large it is, or something else."""
+    if callable(value):
+        return "a function; call it to get its value"
     if not _is_numeric(value):
         return f"a {type(value).__name__} that can't be read as numbers"
     shape = np.shape(value)
