@@ -64,7 +64,7 @@ def test_messages_shows_the_frame() -> None:
     explorer, frame = messages().set(sweep=5, **at), messages_frame(5, **at)
     said = explorer.summary
     assert said.startswith(
-        "TRW: edges count 0.67, nodes 1 \u2212 0.67 per edge; couplings 1.00, two"
+        "TRW: edges count 0.67, nodes 1 \u2212 0.67 per edge; coupling 1.00, two"
     )
     assert f"bounds {frame.lower:.2f} and {frame.upper:.2f}, log-partition" in said
     left, middle, right = explorer.figure.axes
