@@ -73,11 +73,11 @@ def test_messages_shows_the_frame() -> None:
     shown = {line.get_label(): line for line in (*middle.lines, *right.lines)}
     nodes = shown["nodes"].get_xydata()
     np.testing.assert_array_equal(nodes, np.stack([frame.exact_node, frame.node], axis=1))
-    over = shown["upper bound"].get_ydata() + frame.log_partition
+    over = shown["upper"].get_ydata() + frame.log_partition
     np.testing.assert_allclose(over, frame.uppers)
     assert "no bounds" in explorer.set(edges=1.0).summary
     assert "no bounds" in right.texts[-1].get_text()
-    assert np.isnan(shown["upper bound"].get_ydata()).all()
+    assert np.isnan(shown["upper"].get_ydata()).all()
 
 
 def test_an_image_clears_from_pixels_alone() -> None:
