@@ -505,10 +505,13 @@ def test_the_app_serves_a_figure_alone(
         wait_for_answer(of_app, part, answers)
         assert shown(part) != before
         lessons = EXHIBITS["shrinkage"].explorer()
+        assert page.title() == EXHIBITS["shrinkage"].title
+        assert not page.locator(".anchor-link").is_visible(), "no stop of the tab key on the way"
         buttons = page.locator("button.medn-lesson")
         assert buttons.count() == len(lessons.lessons)
         for number, lesson in enumerate(lessons.lessons[:2]):
             answers = part.get_attribute("data-shown")
+            assert page.get_by_text(lesson.fact).count() == 0, "look first"
             if number == 0:
                 buttons.first.click()
             else:

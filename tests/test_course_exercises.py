@@ -268,3 +268,14 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
 )
 def test_answers_of_many_kinds(said: Any, name: str, answer: Any, verdict: str) -> None:
     assert verdict in said(name, answer)
+
+
+def test_verdicts_name_what_was_given_and_keep_the_solution(
+    said: Callable[[str, Any], str],
+) -> None:
+    assert "a number, but your function returns True" in said(
+        "check_error_share", lambda a, b: True
+    )
+    assert "“19”" not in said("check_cut", [])
+    assert "my_page has neither" in said("check_page", "<p></p>")
+    assert "1 product is marked" in said("check_page", '<p data-medn="record">A lamp</p>')

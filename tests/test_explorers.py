@@ -1,5 +1,6 @@
 """Every explorer works alone, teaches what it declares, and can be read by everyone."""
 
+import html
 import inspect
 import re
 from typing import Any
@@ -60,6 +61,7 @@ def test_every_explorer_is_exhibited_and_has_a_page_of_the_app() -> None:
     for page in pages.values():
         notebook = nbformat.reads(page, as_version=4)
         nbformat.validate(notebook)
+        assert notebook.cells[0].source.count(f"# {notebook.metadata.title}\n") == 1
         linked += re.findall(r"\]\((\S+\.ipynb)\)", notebook.cells[0].source)
     assert linked[0] == list(pages)[1]
     assert linked[1:] == [
@@ -75,10 +77,18 @@ def test_what_to_see_tells_and_makes_the_moves_away_from_the_start() -> None:
     start = explorer.values
     seen = WhatToSee(explorer)
     assert repr(seen).startswith("w₂, weight of the habit: 0.5: The best path jumps")
-    buttons = [each for each in seen.widget().children if hasattr(each, "click")]
-    for button, lesson in zip(buttons, explorer.lessons, strict=True):
+    _, *children = seen.widget().children
+    for button, fact, lesson in zip(children[::2], children[1::2], explorer.lessons, strict=True):
+        assert fact.value == "", "look first"
         button.click()
         assert explorer.values == start | lesson.move
+        assert fact.value == html.escape(lesson.fact)
+
+
+def test_lessons_with_the_same_move_share_a_button() -> None:
+    seen = WhatToSee(explorers.l1_path())
+    moves = [each.description for each in seen.widget().children if hasattr(each, "click")]
+    assert len(set(moves)) == len(moves) == len(seen.explorer.lessons) - 1
 
 
 def test_pictures_are_what_a_whole_drawing_shows(explorer: Explorer) -> None:

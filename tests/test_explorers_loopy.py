@@ -64,7 +64,7 @@ def test_messages_shows_the_frame() -> None:
     explorer, frame = messages().set(sweep=5, **at), messages_frame(5, **at)
     said = explorer.summary
     assert said.startswith(
-        "TRW: edges count 0.67, nodes 1 \u2212 0.67 per edge; couplings 1.00, two"
+        "TRW: edges count 0.67, nodes 1 \u2212 0.67 per edge; coupling 1.00, two"
     )
     assert f"bounds {frame.lower:.2f} and {frame.upper:.2f}, log-partition" in said
     left, middle, right = explorer.figure.axes
@@ -73,11 +73,11 @@ def test_messages_shows_the_frame() -> None:
     shown = {line.get_label(): line for line in (*middle.lines, *right.lines)}
     nodes = shown["nodes"].get_xydata()
     np.testing.assert_array_equal(nodes, np.stack([frame.exact_node, frame.node], axis=1))
-    over = shown["upper bound"].get_ydata() + frame.log_partition
+    over = shown["upper"].get_ydata() + frame.log_partition
     np.testing.assert_allclose(over, frame.uppers)
     assert "no bounds" in explorer.set(edges=1.0).summary
     assert "no bounds" in right.texts[-1].get_text()
-    assert np.isnan(shown["upper bound"].get_ydata()).all()
+    assert np.isnan(shown["upper"].get_ydata()).all()
 
 
 def test_an_image_clears_from_pixels_alone() -> None:

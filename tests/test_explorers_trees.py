@@ -1,5 +1,6 @@
 """Explorers of trees: messages on the DOM tree of a page, and the sentiment of phrases."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -240,3 +241,15 @@ def test_trees_are_drawn_with_parents_above_the_middle_of_their_children() -> No
     assert len(ax.lines) == 4
     widths = {text.get_text(): text.get_bbox_patch().get_linewidth() for text in ax.texts}
     assert widths["c"] > widths["a"] == widths["e"]
+
+
+def test_steps_beyond_the_end_show_the_last_state_and_say_so() -> None:
+    explorer = sentiment()
+    *_, last = explorer.controls["step"].values
+    short = min(explorer.controls["sentence"].values, key=len)
+    beyond = explorer.set(sentence=short, step=last).summary
+    start, n_steps, rest = re.fullmatch(r"(Step \d+: done after (\d+))(, .*)", beyond).group(
+        1, 2, 3
+    )
+    assert start == f"Step {last}: done after {n_steps}"
+    assert explorer.set(step=int(n_steps)).summary == f"Step {n_steps} of {n_steps}{rest}"

@@ -53,6 +53,7 @@ _FIGURE = f"""{{%- extends "voila/templates/lab/index.html.j2" -%}}
 <style>{_STYLE}
   #rendered_cells > div {{ max-width: 1240px; margin: 0 auto; padding: 0 16px 32px; }}
   .jp-Cell .jp-OutputPrompt, .jp-Cell .jp-InputPrompt {{ display: none; }}
+  .anchor-link {{ display: none !important; }}
   @media (min-width: 1100px) {{
     #rendered_cells > div {{ display: grid; grid-template-columns: minmax(0, 1fr) 20rem; gap: 0 24px; }}
     [cell-index="1"] {{ grid-column: 1 / -1; }}
@@ -88,7 +89,9 @@ def app_pages() -> dict[str, str]:
             ),
             nbformat.v4.new_code_cell("WhatToSee(explorer)"),
         ]
-        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        notebook = nbformat.v4.new_notebook(
+            cells=cells, metadata={"kernelspec": kernel, "title": exhibit.title}
+        )
         pages[_file(exhibit)] = nbformat.writes(notebook)
     return pages
 

@@ -27,6 +27,7 @@ from medn_edu.samples import grid, pack
 COUPLINGS = tuple(k / 8 for k in range(17))
 N_SWEEPS = 12
 NUMBERS = ("bethe", "ones")
+NAMES = ("Bethe", "ones")
 KINDS = ("flip", "gaussian")
 
 _TRUE = draw_image("boat")[2:34, 20:52]
@@ -127,7 +128,7 @@ def _errors(ax: Axes) -> Callable[[ClearingFrame, float], None]:
     (fine,) = ax.plot(COUPLINGS, zeros, "--", color=palette.VERMILION, label="of lines and corners")
     (now,) = ax.plot([0, 0], [0, 0], "o", color=MUTED, mec="white", ms=8, zorder=3)
     ax.set(xlim=(0, COUPLINGS[-1]), ylim=(0, 75), yticks=(0, 25, 50, 75))
-    ax.set(xlabel="strength of couplings", ylabel="wrong pixels (%)")
+    ax.set(xlabel="strength of the coupling", ylabel="wrong pixels (%)")
     ax.set_title("Too weak, too strong")
     ax.legend(loc="upper left")
 
@@ -183,8 +184,8 @@ def _ones(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
 _CAPTION = (
     "Above, the noisy image, the beliefs after this sweep (dark is ink), and the wrong "
     "pixels: vermilion in lines and corners, blue elsewhere. Below, the truth, and the "
-    "share of wrong pixels at each strength of the couplings. Compare the two kinds of "
-    "pixels as the couplings grow."
+    "share of wrong pixels at each strength of the coupling. Compare the two kinds of "
+    "pixels as the coupling grows."
 )
 
 
@@ -216,9 +217,10 @@ def clearing() -> Explorer:
         beliefs.set_data(frame.beliefs)
         title.set_text(f"Beliefs, sweep {sweep}")
         wrong.set_data(frame.wrong * (1.0 + FINE) / 2)
+        name = NAMES[NUMBERS.index(numbers)]
         show_errors(frame, coupling)
         return (
-            f"Sweep {sweep}, couplings {coupling:.3f}, {numbers}, {noise} noise: {frame.n_wrong} of "
+            f"Sweep {sweep}, coupling {coupling:g}, {name}, {noise} noise: {frame.n_wrong} of "
             f"{_TRUE.size} pixels wrong, {frame.n_fine} of them among the {FINE.sum()} of lines and "
             "corners."
         )
@@ -228,10 +230,9 @@ def clearing() -> Explorer:
         return (
             f"Above, a piece of a drawn boat with {noise} noise, the beliefs after {sweep} sweeps, and "
             f"the {frame.n_wrong} wrong pixels. Below, the truth, and curves of wrong pixels over the "
-            "strength of couplings, for lines and corners and for the plain parts."
+            "strength of the coupling, for lines and corners and for the plain parts."
         )
 
-    texts = [f"{each:.3f}" for each in COUPLINGS]
     return Explorer(
         figure,
         update,
@@ -240,9 +241,9 @@ def clearing() -> Explorer:
         lessons=[_weak, _middling, _strong, _ones],
         name="clearing",
         sweep=Time(0, N_SWEEPS, 1, N_SWEEPS, label="sweeps", per_second=3),
-        coupling=listed(COUPLINGS, 0.5, "strength of couplings", texts=texts),
+        coupling=listed(COUPLINGS, 0.5, "strength of the coupling"),
         noise=Choice(KINDS),
-        numbers=Choice(NUMBERS, label="counting numbers"),
+        numbers=Choice(NUMBERS, label="counting numbers", texts=NAMES),
     )
 
 

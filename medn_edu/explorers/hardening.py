@@ -23,6 +23,7 @@ from medn_edu.inference.loopy import enumerate_labellings, local_polytope, norm_
 
 SIGNS = ("all attract", "two repel")
 NUMBERS = ("trw", "ones")
+NAMES = ("TRW", "ones")
 EVIDENCE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 TEMPERATURES = (*(k / 8 for k in range(12, 1, -1)), 1 / 8, 1 / 16, 1 / 32, 0.0)
 """From one and a half down to 1/32; then 0, the linear program."""
@@ -95,10 +96,10 @@ def _cooled(evidence: float, signs: str, numbers: str) -> tuple[np.ndarray, ...]
 
 
 def _curves(ax: Axes) -> Callable[[HardeningFrame], None]:
-    """Draw the local program and the log-partition over the temperature."""
+    """Draw the local program and the exact value over the temperature."""
     zeros = np.zeros(len(TEMPERATURES))
     (local,) = ax.plot(TEMPERATURES, zeros, "-", color=palette.BLUE, label="local program")
-    (exact,) = ax.plot(TEMPERATURES, zeros, "--", color=INK, label="log-partition")
+    (exact,) = ax.plot(TEMPERATURES, zeros, "--", color=INK, label="exact value")
     (between,) = ax.plot([0, 0], [0, 0], "-", color=palette.VERMILION, lw=2.5)
     (ends,) = ax.plot([0, 0], [0, 0], "o", color=palette.VERMILION, mec="white", ms=8)
     (best,) = ax.plot(
@@ -211,9 +212,9 @@ def hardening() -> Explorer:
         show_square(frame.node, [f"label {label}" for label in frame.labels], signs == SIGNS[1])
         title.set_text(f"Beliefs at ε = {_named(epsilon)}, and labels")
         show_curves(frame)
-        best = frame.soft_maxima[-1]
+        best, name = frame.soft_maxima[-1], NAMES[NUMBERS.index(numbers)]
         return (
-            f"ε = {_named(epsilon)}, evidence {evidence:.1f}, {signs}, {numbers}: local program "
+            f"ε = {_named(epsilon)}, evidence {evidence:.1f}, {signs}, {name}: local program "
             f"{frame.value:.2f}, exact value {frame.soft_max:.2f}, gap {frame.gap:.2f}; decoded labels "
             f"score {frame.score:.2f}, the best {best:.2f}."
         )
@@ -236,13 +237,13 @@ def hardening() -> Explorer:
         name="hardening",
         epsilon=listed(rising, 1.0, "ε, temperature", texts=[*map(_named, rising)], per_second=3),
         evidence=listed(EVIDENCE, 1.0, "evidence at nodes"),
-        signs=Choice(SIGNS, label="couplings"),
-        numbers=Choice(NUMBERS, label="counting numbers"),
+        signs=Choice(SIGNS, label="signs of the couplings"),
+        numbers=Choice(NUMBERS, label="counting numbers", texts=NAMES),
     )
 
 
 def _named(epsilon: float) -> str:
-    return f"{epsilon:.3f}" if epsilon else "0"
+    return f"{epsilon:.3g}"
 
 
 EXHIBIT = Exhibit("From soft to hard, and a gap that stays", "loopy", hardening, 2)

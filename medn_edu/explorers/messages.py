@@ -143,19 +143,20 @@ def _scatter(ax: Axes) -> Show:
 
 
 def _curves(ax: Axes) -> Show:
-    """Draw value and bounds after each sweep, over the log-partition."""
+    """Draw value and bounds after each sweep, over the exact value."""
     at = np.arange(1, N_SWEEPS + 1)
-    ax.axhline(0, color=INK, lw=1.2, ls="--")
-    below = {"xytext": (0, -3), "textcoords": "offset points", "va": "top", "ha": "right"}
-    ax.annotate("log-partition", (N_SWEEPS, 0), fontsize=9, **below)
-    (upper,) = ax.plot(at, at * 0.0, "-", color=palette.VERMILION, lw=1.8, label="upper bound")
-    (lower,) = ax.plot(at, at * 0.0, "-.", color=palette.BLUE, lw=1.8, label="lower bound")
-    (value,) = ax.plot(at, at * 0.0, ":", color=palette.GREEN, lw=2.2, label="value at beliefs")
+    zero = ax.axhline(0, color=INK, lw=1.2, ls="--", label="log-partition")
+    (upper,) = ax.plot(at, at * 0.0, "-", color=palette.VERMILION, lw=1.8, label="upper")
+    (lower,) = ax.plot(at, at * 0.0, "-.", color=palette.BLUE, lw=1.8, label="lower")
+    (value,) = ax.plot(at, at * 0.0, ":", color=palette.GREEN, lw=2.2, label="value")
     (now,) = ax.plot([1], [0], "o", color=palette.GREEN, mec="white", ms=9, clip_on=False)
     none = ax.text(0.5, 0.02, "", transform=ax.transAxes, ha="center", fontsize=9)
     ax.set(xlim=(0.5, N_SWEEPS + 0.5), xticks=(1, 6, 12, 18, 24), xlabel="sweeps")
     ax.set(ylabel="above the log-partition", title="Value and bounds")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), handlelength=1.5)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.42, -0.17)}
+    looks = {"handlelength": 1.5, "columnspacing": 0.8, "handletextpad": 0.4}
+    legend = ax.legend(handles=[value, zero, upper, lower], ncols=2, **place, **looks)
+    of_bounds = [*legend.get_texts()[2:], *legend.legend_handles[2:]]
 
     def show(frame: MessagesFrame) -> None:
         over = [each - frame.log_partition for each in (frame.uppers, frame.lowers, frame.values)]
@@ -165,6 +166,8 @@ def _curves(ax: Axes) -> Show:
         seen = np.concatenate([[0.0], *(each[np.isfinite(each)] for each in over)])
         room = 0.12 * max(np.ptp(seen), 0.1)
         ax.set_ylim(seen.min() - 2 * room, seen.max() + 4 * room)
+        for each in of_bounds:
+            each.set_visible(frame.certified)
         none.set_text("" if frame.certified else "no bounds: numbers not certified")
 
     return show
@@ -243,7 +246,7 @@ def messages() -> Explorer:
     left, middle, right = figure.subplots(1, 3, width_ratios=[1.25, 1, 1])
     with styled():
         show_square = draw_square(left)
-        title = left.set_title("Sweep 1: belief (exact)")
+        title = left.set_title("Beliefs, sweep 1")
         panels = [_scatter(middle), _curves(right)]
 
     def update(**values: Any) -> str:
@@ -251,7 +254,7 @@ def messages() -> Explorer:
         show_square(
             frame.node, [f"({p:.2f})" for p in frame.exact_node], values["signs"] == SIGNS[1]
         )
-        title.set_text(f"Sweep {frame.sweep}: belief (exact)")
+        title.set_text(f"Beliefs, sweep {frame.sweep}")
         for show in panels:
             show(frame)
         bounds = f"bounds {frame.lower:.2f} and {frame.upper:.2f}"
@@ -281,10 +284,10 @@ def messages() -> Explorer:
         lessons=[_ones_are_flat, _bethe_is_close, _trw_bounds, _bethe_swings],
         name="messages",
         sweep=Time(1, N_SWEEPS, 1, 12, label="sweeps", per_second=4),
-        edges=listed(EDGE_COUNTS, 1.0, "cₐ, how often an edge counts", texts=counts),
-        share=listed(SHARES, 1.0, "share taken back from nodes"),
-        coupling=listed(COUPLINGS, 0.5, "strength of couplings"),
-        signs=Choice(SIGNS, label="couplings"),
+        edges=listed(EDGE_COUNTS, 1.0, "count of edges", texts=counts),
+        share=listed(SHARES, 1.0, "share taken back"),
+        coupling=listed(COUPLINGS, 0.5, "strength of the coupling"),
+        signs=Choice(SIGNS, label="signs of the couplings"),
         epsilon=listed(TEMPERATURES, 1.0, "ε, temperature"),
     )
 
@@ -294,7 +297,7 @@ def _named(*, edges: float, share: float, coupling: float, signs: str, **_: Any)
     name = NAMES.get((edges, share))
     numbers = f"{name}: " if name else ""
     own = f"1 − {share * edges:.2f} per edge" if share else "1"
-    return f"{numbers}edges count {edges:.2f}, nodes {own}; couplings {coupling:.2f}, {signs}"
+    return f"{numbers}edges count {edges:.2f}, nodes {own}; coupling {coupling:.2f}, {signs}"
 
 
 EXHIBIT = Exhibit("Messages, and what counting numbers do", "loopy", messages, 0)

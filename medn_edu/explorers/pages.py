@@ -24,6 +24,7 @@ from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, styled
+from medn_edu.explorers.kit.trees import step_text
 from medn_edu.inference import edge_potentials, node_potentials
 from medn_edu.samples import pack
 from medn_edu.text import ATTRIBUTES, LEAF_LABELS, NOTHING, Page, SequenceVectorizer, parse_page
@@ -207,6 +208,11 @@ _CELLS, _CELL, _REACH = 2.65, 0.54, 0.15  # of the four bars, and how far they r
 _HILLS = np.array([[0.0, 0.2, 0.3, 0.4, 0.6, 0.6, 0, 0], [1.0, 0.2, 0.7, 0.4, 1.0, 0, 0, 1.0]])
 
 
+def _narrowed(ax: Axes) -> float:
+    """Return the share of the inches that a narrow screen leaves in width."""
+    return float(ax.figure.get_figwidth()) / sum(_WIDTHS)
+
+
 def _short(text: str, room: float) -> str:
     """Return a text that fits into so many inches."""
     most = int(room / 0.078)
@@ -281,10 +287,16 @@ def _draw_leaf(ax: Axes) -> Callable[..., None]:
         box.set_bounds(*place)
         box.set(ec=ERROR if correction else palette.PALE_GREY, lw=2.2 if correction else 1)
         box.set_facecolor(palette.SHADE if active else "white")
-        text.set(position=(left + 0.32, top + tall / 2), text=_short(written, width - 0.36))
+        text.set(
+            position=(left + 0.32, top + tall / 2),
+            text=_short(written, (width - 0.36) * _narrowed(ax)),
+        )
         x, y = (_HILLS if tall > _LINE else _HILLS[:0].reshape(2, 0)).copy()
         hills.set_data(left + 0.36 + x, top + 0.08 + y * (tall - 0.16))
-        mark.set(position=(_MARKS, top + tall / 2), text=correction)
+        mark.set(
+            position=(_MARKS, top + tall / 2),
+            text=correction.replace(" (", "\n(" if _narrowed(ax) < 0.9 else " ("),
+        )
 
     return show
 
@@ -312,12 +324,11 @@ def _draw_page(ax: Axes, most: int, height: float) -> Callable[..., None]:
         ax.add_patch(Rectangle((0, 0), 0, 0, fc="none", ec=palette.PALE_GREY)) for _ in range(most)
     ]
     show_leaves = [_draw_leaf(ax) for _ in range(most)]
-    at = 0.1
-    for name in _LETTERS:
-        _draw_badge(ax)((at, height + 0.25), name)
-        ax.text(at + 0.15, height + 0.25, name, color=MUTED, va="center", fontsize=9)
-        at += 0.38 + 0.076 * len(name)
-    ax.set(xlim=(-0.05, _WIDTHS[0] - 0.1), ylim=(height + 0.4, -0.05))
+    for k, name in enumerate(_LETTERS):  # in two rows, for narrow screens
+        at, below = 0.1 + 1.05 * (k % 3) + 0.45 * (k == 4), height + 0.25 * (1 + k // 3)
+        _draw_badge(ax)((at, below), name)
+        ax.text(at + 0.18, below, name, color=MUTED, va="center", fontsize=9)
+    ax.set(xlim=(-0.05, _WIDTHS[0] - 0.1), ylim=(height + 0.65, -0.05))
     ax.set_axis_off()
 
     def show(record: Page, frame: PagesFrame, marks: dict[int, str]) -> None:
@@ -370,7 +381,7 @@ def _draw_row(ax: Axes, y: float) -> Callable[..., None]:
         edge.set_data(*link)
         edge.set(color=palette.ORANGE if sign else palette.GREY, lw=3 if sign else 1.2)
         edge.set_zorder(2 if sign else 1)
-        name.set(position=(left, y), text=_short(written, _CELLS - left))
+        name.set(position=(left, y), text=_short(written, (_CELLS - left) * _narrowed(ax)))
         name.set_color(INK if leads is not None else MUTED)
         name.set_fontstyle("normal" if leads is not None else "italic")
         for k, (zero, bar, letter, colour) in enumerate(cells):
@@ -394,7 +405,7 @@ def _draw_tree(ax: Axes, most: int, height: float) -> Callable[..., None]:
     ax.text(
         _CELLS - 0.1, height + 0.25, "in here?", ha="right", va="center", fontsize=9, color=MUTED
     )
-    ax.set(xlim=(-0.05, _WIDTHS[1] - 0.05), ylim=(height + 0.4, -0.05))
+    ax.set(xlim=(-0.05, _WIDTHS[1] - 0.05), ylim=(height + 0.65, -0.05))
     ax.set_axis_off()
 
     def show(record: Page, frame: PagesFrame, step: int) -> None:
@@ -440,7 +451,7 @@ _CAPTION = (
     "Left, a product with the labels that its leaves have so far. Right, the nodes, one "
     "per row: a coloured bar to the right says that a name, an image, a price or a "
     "description is in the node, a grey one to the left that it is not, and a longer bar "
-    "is surer. Follow the orange edge, which carries the message of this step."
+    "is surer. From step 1 on, follow the orange edge, which carries the message of the step."
 )
 
 
@@ -506,7 +517,7 @@ def pages(
     marks = {key: _marks(records[key[0]], films, *key) for key in films}
     most = max(len(record.tags) for record in records.values())
     height = max(most * _ROW, *(laid_out(record)[0][3] for record in records.values()))
-    figure = new_figure(sum(_WIDTHS), height + 1.0)
+    figure = new_figure(sum(_WIDTHS), height + 1.25)
     with styled():
         left, right = figure.subplots(1, 2, width_ratios=_WIDTHS)
         titles = [ax.set_title(" ", pad=4) for ax in (left, right)]
@@ -515,14 +526,13 @@ def pages(
 
     def update(step: int, record: str, structure: str) -> str:
         film = films[record, structure]
+        at = step_text(step, film.n_steps)
         frame, step = film.frame(step), min(step, film.n_steps)
         show_page(records[record], frame, marks[record, structure])
         show_tree(records[record], frame, step)
         titles[0].set_text("The page")
-        done = f"done after {film.n_steps} steps"
-        at = f"step {step} of {film.n_steps}" if step < film.n_steps else done
-        titles[1].set_text(f"Its {structure}, {at}")
-        return f"{record}, {structure}, step {step} of {film.n_steps}: {said(frame, step, record)}."
+        titles[1].set_text(f"{structure[0].upper()}{structure[1:]}, {at}")
+        return f"{record}, {structure}, {at.replace(':', ',')}: {said(frame, step, record)}."
 
     def said(frame: PagesFrame, step: int, record: str) -> str:
         n = len(frame.nodes)

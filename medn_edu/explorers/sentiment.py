@@ -19,7 +19,7 @@ from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Check, Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
 from medn_edu.explorers.kit.style import INK, MUTED, SIGNED, new_figure, styled
-from medn_edu.explorers.kit.trees import tree_places
+from medn_edu.explorers.kit.trees import step_text, tree_places
 from medn_edu.inference import node_potentials
 from medn_edu.samples import Forest, pack
 from medn_edu.text import Parse, PhraseFeatures, SequenceVectorizer
@@ -212,7 +212,8 @@ def _draw_tree(ax: Axes, most: int, height: float) -> Callable[[SentimentFrame, 
     for k in range(_N_CLASSES):
         x = (k - 2) * 1.65 - 0.6
         ax.text(x, -0.95, SIGNS[k], bbox=box | {"fc": _COLOURS[k]}, color=_INKS[k], **look)
-        ax.text(x + 0.3, -0.95, _NAMES[k], va="center", fontsize=9, color=MUTED)
+        name = _NAMES[k].replace(" ", "\n")  # for narrow screens
+        ax.text(x + 0.3, -0.95, name, va="center", fontsize=9, color=MUTED)
     ax.set(xlim=(-_WIDTH / 2, _WIDTH / 2), ylim=(-1.2, height + 0.25), aspect="equal")
     ax.set_axis_off()
 
@@ -256,8 +257,8 @@ def _frame_of(films: _Films, step: int, sentence: str, word: bool, edges: bool) 
 
 _CAPTION = (
     "A sentence as a tree of phrases, each with the label of the words below it; a "
-    "question mark means that nothing is known yet. The orange edges carry the messages "
-    "of this step. Step through them and watch where the label at the top comes from."
+    "question mark means that nothing is known yet. From step 1 on, orange edges carry "
+    "the messages of the step. Step through them and watch where the label at the top comes from."
 )
 
 
@@ -312,11 +313,12 @@ def sentiment(
         how = (
             f"{'with' if word else 'without'} “{each.cue}”, {'with' if edges else 'without'} edges"
         )
-        title.set_text(f"{how[0].upper()}{how[1:]}, step {min(step, n_steps)} of {n_steps}")
+        at = step_text(step, n_steps)
+        title.set_text(f"{how[0].upper()}{how[1:]}, {at}")
         truth = f" (truth: {_NAMES[each.true[0]]})" if word else ""
         n_signed = int(np.isin(frame.labels, (0, 1, 3, 4)).sum())
         return (
-            f"Step {min(step, n_steps)} of {n_steps}, {how}: “{' '.join(frame.parse.words)}” is "
+            f"S{at[1:]}, {how}: “{' '.join(frame.parse.words)}” is "
             f"{_NAMES[frame.root]}{truth}; {n_signed} of {len(frame.labels)} phrases are positive or "
             "negative."
         )

@@ -43,6 +43,7 @@ from medn_edu.studies.stopped import MEAN
 
 _BAND = "#E9EEF2"
 _FAINT = "#6C7884"
+_MEAN, _BAR = 0.16, 0.4  # of a row: how far the mean is below the middle, and its interval
 Rows = Iterable[Mapping[str, Any]]
 Score = Any  # an error, or an array with the part of each word type
 
@@ -357,9 +358,12 @@ class ResultBrowser:
             hollow = style.keys() & {"markerfacecolor", "markerfacecoloralt"}
             edge = style["color"] if hollow else "white"
             (mean,) = ax.plot([], [], **{**style, "markersize": 9}, mec=edge, zorder=4)
+            mean.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
             self._dots.append(dots)
             self._means.append(mean)
-            self._ranges.append(ax.hlines([], 0, 0, colors=style["color"], lw=3.2, zorder=3))
+            bar = ax.hlines([], 0, 0, colors=style["color"], lw=2.6, zorder=5)
+            bar.set_path_effects([withStroke(linewidth=4.6, foreground="white")])
+            self._ranges.append(bar)
         self._floor_right = ax.axvline(0, color=INK, lw=1.2, ls=(0, (4, 3)), zorder=1)
         ax.tick_params(axis="y", length=0)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
@@ -381,9 +385,10 @@ class ResultBrowser:
         self._dots[number].set_data([100 * error for error in single.values()], heights)
         here = frame.here.get(name)
         shown = [] if here is None else [here]
-        self._means[number].set_data([100 * i.mean for i in shown], [row] * len(shown))
+        self._means[number].set_data([100 * i.mean for i in shown], [row + _MEAN] * len(shown))
+        # below the mark, which would cover a narrow one
         self._ranges[number].set_segments(
-            [np.array([[100 * i.low, row], [100 * i.high, row]]) for i in shown]
+            [np.array([[100 * end, row + _BAR] for end in (i.low, i.high)]) for i in shown]
         )
 
     def _name_rows(self, frame: BrowserFrame) -> None:
@@ -400,8 +405,8 @@ class ResultBrowser:
 
     def _heights(self, row: int, repetitions: Iterable[int]) -> list[float]:
         """Return where the dots of a model stand: each repetition at a height of its own."""
-        step = 0.5 / max(len(self._repetitions) - 1, 1)
-        return [row - 0.25 + step * self._repetitions.index(k) for k in repetitions]
+        step = 0.36 / max(len(self._repetitions) - 1, 1)
+        return [row - 0.42 + step * self._repetitions.index(k) for k in repetitions]
 
     def _move_threads(self, frame: BrowserFrame) -> None:
         """Join the dots of each repetition, model by model."""
@@ -421,8 +426,7 @@ class ResultBrowser:
         ends = self._left.get_xlim()
         self._floor.set_data(ends if known else [], [level, level] if known else [])
         self._floor_right.set(xdata=[level, level], visible=known)
-        text = f"no difference to {frame.reference}" if frame.reference else "generating model"
-        self._floor_name.set(text=text, y=level, visible=known)
+        self._floor_name.set(text="generating model", y=level, visible=frame.floor is not None)
 
     def _scale(self, frame: BrowserFrame) -> None:
         """Choose the ends of both axes: the same for all settings, so that moves can be compared."""
@@ -440,12 +444,18 @@ class ResultBrowser:
         self._right.set_xlim(_ends([*single, *always]))
 
 
+def _named(name: str) -> str:
+    """Return a name as it is shown."""
+    return name.replace("six lam", "six λ")
+
+
 def _folded(name: str) -> str:
     """Write a name in two lines; the row of the mean slack stands below that of the sum."""
     if name.endswith(MEAN):
         return f"{reading_of(name)[0]}\nmean slack"
     if ", " in name:
-        return name.replace(" variational", " var.").replace(", ", "\n")
+        model, ending = _named(name).split(", ", 1)
+        return f"LapMEDN\nvar., {ending}" if " variational" in model else f"{model}\n{ending}"
     return name.replace(" at its ", " at ").replace(" ", "\n", 1)
 
 
@@ -523,20 +533,26 @@ class _Browser:
         setting = self.title.format(frame.setting)
         self.drawn.show(frame, f"{setting}\n{values['reading']}")
         what = f"{setting}, {values['reading']}, {frame.size} training {self.unit}"
+        ticked, rows = (
+            {reading_of(name)[0]: 0 for name in each} for each in (frame.models, frame.rows)
+        )
+        gone = [name for name in ticked if name not in rows]
+        lacking = f" Not in this reading: {', '.join(gone)}." if gone else ""
         if not frame.here:
-            return f"{what}: nothing to show; check another model."
+            return f"{what}: nothing to show; check another model.{lacking}"
         times = f"{frame.n_repetitions} {self.repetition}"
         if frame.reference is None:
-            shown = ", ".join(f"{name} {_error(i)}" for name, i in frame.here.items())
+            shown = ", ".join(f"{_named(name)} {_error(i)}" for name, i in frame.here.items())
             floor = frame.floor
             known = "" if floor is None else f"; the generating model {_error(floor)}"
-            return f"{what}, {times}: error with 95 % interval in % of labels: {shown}{known}."
+            return f"{what}, {times}: error with 95 % interval in % of labels: {shown}{known}.{lacking}"
         own = [f"{frame.reference} 0"] * (frame.reference in frame.models)
-        shown = ", ".join([*own, *(f"{name} {_difference(frame, name)}" for name in frame.here)])
+        less = (f"{_named(name)} {_difference(frame, name)}" for name in frame.here)
+        shown = ", ".join([*own, *less])
         elsewhere = f" ({FAIR})" if frame.reference not in self.listed[values["reading"]] else ""
         return (
             f"{what}, {times}: error minus that of {frame.reference}{elsewhere}, in points with 95 % "
-            f"interval: {shown}."
+            f"interval: {shown}.{lacking}"
         )
 
     def alt(self, **values: Any) -> str:
@@ -545,8 +561,9 @@ class _Browser:
         what = "errors" if frame.reference is None else f"differences to {frame.reference}"
         return (
             f"Left, {what} of {len(frame.curves)} models against the number of training {self.unit}, "
-            f"with 95 % intervals; right, at {frame.size}, a dot for each of {frame.n_repetitions} "
-            f"{self.repetition} and model, joined by thin lines, with mean and interval."
+            f"with 95 % intervals; right, at {frame.size}, a small mark for each of "
+            f"{frame.n_repetitions} {self.repetition} and model, joined by thin lines, with mean and "
+            "interval."
         )
 
     def lesson(
@@ -660,7 +677,8 @@ def _caption(each: str) -> str:
     return (
         "Left, each model's mean against the amount of training data, with 95 % intervals; a model has "
         "the colour and mark of its row at the right. Right, the same at the shaded size: a large mark "
-        f"for the mean, a small dot for each {each}, and thin lines that join the dots of one {each}. "
+        f"for the mean, below it a bar for its interval, a small mark for each {each}, and thin lines "
+        f"that join those of one {each}. "
         "Watch how wide the intervals are, first of the errors themselves (subtract *nothing*) and then "
         "of differences to one model."
     )

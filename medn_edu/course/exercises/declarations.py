@@ -191,7 +191,7 @@ class Function(Check):
             if _same(given, [mistaken(*case) for case in self.cases]):
                 return self.hints[name]
         for got, wanted in pairs:
-            if np.shape(got) != np.shape(wanted):
+            if np.shape(got) != np.shape(wanted) or _is_truth(got) > _is_truth(wanted):
                 return f"expected {_form(wanted)}, but your function returns {_form(got)}."
         if _same([-value for value in given], expected):
             return "only the sign is wrong."
@@ -267,12 +267,18 @@ def _is_numeric(value: Any) -> bool:
     return True
 
 
+def _is_truth(value: Any) -> bool:
+    return np.asarray(value).dtype == bool
+
+
 def _form(value: Any) -> str:
     """Say what a function returns: a number, an array and how large it is, or something else."""
     if callable(value):
         return "a function; call it to get its value"
     if not _is_numeric(value):
         return f"a {type(value).__name__} that can't be read as numbers"
+    if _is_truth(value):
+        return "True or False"
     shape = np.shape(value)
     if not shape:
         return "a number"

@@ -1,5 +1,6 @@
 """Checks of the exercises of trees."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def _judge_cut(answer: Any) -> str | None:
     if nodes == {3, 4}:
         return None
     if not nodes:
-        return "something changes: b and “19” no longer hear that a product has a price."
+        return "something changes; try the hint."
     if nodes == {4}:
         return "“19” changes, but why? It only hears b. What does b say without its parent?"
     if nodes == {3}:
@@ -65,12 +66,13 @@ def _judge_page(answer: Any) -> str | None:
     try:
         page = parse_page(answer)
     except ValueError as error:
-        return str(error)
+        return re.sub(r"^html\b", "my_page", str(error))
     records = page.records()
     if len(records) < 2:
+        marked = "1 product is" if records else "no product is"
         return (
-            f'{len(records)} products are marked with data-medn="record"; mark two or more elements, '
-            "each with one product in it."
+            f'{marked} marked with data-medn="record"; mark two or more elements, each with one product '
+            "in it."
         )
     for number, record in enumerate(records, 1):
         labels = record.of_leaves(record.labels())

@@ -135,6 +135,8 @@ class Choice(Control):
         The option to start with.
     label : str
         Words in front of it.
+    texts : sequence of str, optional
+        What the options are called, if not ``str(option)``.
 
     Raises
     ------
@@ -147,7 +149,14 @@ class Choice(Control):
     1
     """
 
-    def __init__(self, options: Sequence[Any], value: Any = None, *, label: str = "") -> None:
+    def __init__(
+        self,
+        options: Sequence[Any],
+        value: Any = None,
+        *,
+        label: str = "",
+        texts: Sequence[str] = (),
+    ) -> None:
         values = tuple(options)
         if not values:
             raise ValueError("a choice needs at least one option.")
@@ -155,7 +164,7 @@ class Choice(Control):
         if twice:
             raise ValueError(f"a choice holds the option {twice[0]!r} twice; expected it once.")
         start = 0 if value is None else _equal(values, value)
-        super().__init__("choice", values, tuple(str(option) for option in values), start, label)
+        super().__init__("choice", values, tuple(texts) or tuple(map(str, values)), start, label)
 
 
 class Check(Control):

@@ -67,6 +67,7 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     ", no edges": {"markerfacecolor": "white"},
     ", ancestors": {"markerfacecolor": "white"},
     " EM": {"markerfacecolor": "white", "marker": "h"},
+    " EM, 3 rounds": _STOPPED | {"marker": "h"},
     " thresholded": {"markerfacecolor": "white", "linestyle": (0, (1, 1.3))},
 }
 _LOCK = threading.RLock()

@@ -99,3 +99,8 @@ def draw_tree(
         width, height = np.ptp(places, axis=0)
         ax.set(xlim=(-width / 2 - 0.5, width / 2 + 0.5), ylim=(-0.35, height + 0.35))
         ax.set_axis_off()
+
+
+def step_text(step: int, n_steps: int) -> str:
+    """Say where a film of so many steps is; others that share its slider may be longer."""
+    return f"step {step} of {n_steps}" if step <= n_steps else f"step {step}: done after {n_steps}"

@@ -1,6 +1,8 @@
 """`WhatToSee`: the lessons of an explorer as buttons that make their moves."""
 
 import html
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import ipywidgets
@@ -21,7 +23,10 @@ _STYLE = """<style>
 
 
 class WhatToSee:
-    """The lessons of an explorer: a button for each makes its move, and below stands the fact.
+    """The lessons of an explorer: a button makes a move, and then says what there is to see.
+
+    Facts stay hidden until their button is pressed, so that a reader looks first.  Lessons with the
+    same move share a button.
 
     Parameters
     ----------
@@ -53,16 +58,23 @@ class WhatToSee:
         self.explorer.set(**start | dict(lesson.move))
 
     def widget(self) -> ipywidgets.Box:
-        """Return the buttons and the facts."""
-        parts: list[Any] = [ipywidgets.HTML(f"{_STYLE}<b>What to see.</b> Press one, then look:")]
+        """Return the buttons, and room for the facts below each."""
+        moves: dict[str, list[Lesson]] = {}
         for lesson in self.explorer.lessons:
-            button = ipywidgets.Button(description=self.move(lesson))
+            moves.setdefault(self.move(lesson), []).append(lesson)
+        parts: list[Any] = [ipywidgets.HTML(f"{_STYLE}<b>What to see.</b> Press one, then look:")]
+        for move, lessons in moves.items():
+            button, room = ipywidgets.Button(description=move), ipywidgets.HTML()
             button.add_class("medn-lesson")
-            button.on_click(lambda _, lesson=lesson: self.show(lesson))
-            parts += [button, ipywidgets.HTML(html.escape(lesson.fact))]
+            button.on_click(partial(self._press, lessons, room))
+            parts += [button, room]
         box = ipywidgets.VBox(parts)
         box.add_class("medn-lessons")
         return box
+
+    def _press(self, lessons: Sequence[Lesson], room: ipywidgets.HTML, _: Any) -> None:
+        room.value = "<br>".join(html.escape(each.fact) for each in lessons)
+        self.show(lessons[0])
 
     def _repr_mimebundle_(self, **_: Any) -> Any:
         return {**self.widget()._repr_mimebundle_(), "text/plain": repr(self)}
