@@ -267,12 +267,12 @@ def test_notebook_opens_and_answers_the_keyboard(
 def go_by_keyboard_as_the_text_says(lab: Lab, notebook: str) -> None:
     """Where it says so, run the cell below, press Tab until the slider has the focus, and move it."""
     said = re.compile(
-        r"<kbd>Ctrl</kbd>.*<kbd>Enter</kbd>.*<kbd>Tab</kbd> until the (first )?slider"
+        r"<kbd>Ctrl</kbd>.*<kbd>Enter</kbd>.*<kbd>Tab</kbd> until the (second )?slider"
     )
     cells = nbformat.read(ROOT / "notebooks" / notebook, as_version=4).cells
-    taught = [i for i, cell in enumerate(cells) if said.search(cell.source)]
+    taught = [(i, found[1]) for i, cell in enumerate(cells) if (found := said.search(cell.source))]
     assert bool(taught) == notebook.startswith(("00-", "01-"))
-    for above in taught:
+    for above, second in taught:
         cell = lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell").nth(above + 1)
         part = cell.locator(".medn-explorer")
         before = part.element_handle()
@@ -280,8 +280,8 @@ def go_by_keyboard_as_the_text_says(lab: Lab, notebook: str) -> None:
         lab.page.keyboard.press("Control+Enter")
         lab.wait_for("(node) => !node.isConnected", 120, before)
         part.locator("img").wait_for()
-        slider = part.locator("input[type=range]").first
-        for _ in range(4):  # one or two buttons of the cell's, and a menu
+        slider = part.locator("input[type=range]").nth(1 if second else 0)
+        for _ in range(5):  # one or two buttons of the cell's, a menu, another slider
             lab.page.keyboard.press("Tab")
             if slider.evaluate("(node) => document.activeElement === node"):
                 break

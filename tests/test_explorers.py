@@ -76,7 +76,7 @@ def test_what_to_see_tells_and_makes_the_moves_away_from_the_start() -> None:
     explorer = explorers.margins()
     start = explorer.values
     seen = WhatToSee(explorer)
-    assert repr(seen).startswith("w₂, weight of the habit: 0.5: The best path jumps")
+    assert repr(seen).startswith("w₂, weight of the habit: 0.50: The best path jumps")
     _, *children = seen.widget().children
     for button, fact, lesson in zip(children[::2], children[1::2], explorer.lessons, strict=True):
         assert fact.value == "", "look first"

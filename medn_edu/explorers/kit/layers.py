@@ -35,9 +35,7 @@ class Layers:
         self._figure = figure
         self._canvas = FigureCanvasAgg(figure)
         self._moving: set[Artist] = set()
-        self._pointing: dict[
-            Artist, Any
-        ] = {}  # where annotations point, which matplotlib does not tell
+        self._pointing: dict[Artist, Any] = {}  # where annotations point: changes are not told
         self._limits: dict[Axes, Any] = {}
         self._shown: Any = None  # what the two layers depend on
         self._below: Any = None
