@@ -9,7 +9,8 @@
 
 const ANNOUNCE_AFTER = 600; // ms without a change before a screen reader hears the sentence
 const WAITING_AFTER = 1500; // ms before the reader is told that the kernel is busy
-const FILL_AFTER = 250; // ms of rest before the pictures of the time are fetched
+const FILL_AFTER = 250; // ms of attention before the pictures of the time are fetched
+const REST_AFTER = 700; // ... and of rest, when the kernel has been asked for a move
 const FIT_AFTER = 300; // ms without a change of width before the picture is drawn for it
 const RESTARTED = "The kernel was restarted: run this cell again.";
 const GONE = "The kernel has stopped: start one and run this cell again.";
@@ -109,7 +110,7 @@ function render({ model, el }) {
     waiting = null;
     clearTimeout(timers.waiting);
     status.textContent = saving ? status.textContent : "";
-    if (time && !complete()) later("fill", FILL_AFTER, fill);
+    if (time && !complete()) later("fill", REST_AFTER, fill);
   };
 
   const save = () => {
