@@ -136,22 +136,22 @@ def _stack(
     ax: Axes, x: float, parts: tuple[tuple[str, str, str], ...]
 ) -> Callable[[tuple[float, ...]], None]:
     """Draw a bar of several parts, and next to it their names and numbers."""
-    boxes, names, numbers = [], [], []
+    boxes, numbers = [], []
     for k, (label, colour, hatch) in enumerate(parts):
         look: dict[str, Any] = {"fc": colour, "ec": "white", "hatch": hatch, "lw": 0.8}
         boxes.append(ax.add_patch(Rectangle((x, 0), 0.3, 0, **look)))
         y = 0.535 + 0.235 * (k - (len(parts) - 1) / 2)
         ax.add_patch(Rectangle((x + 0.5, y - 0.045), 0.09, 0.09, **look))
-        numbers.append(ax.text(x + 0.63, y, "", va="center", fontsize=9))
-        names.append(label)
+        ax.text(x + 0.63, y + 0.008, label, va="bottom", fontsize=9)
+        numbers.append(ax.text(x + 0.63, y, "", va="top", fontsize=9))
     total = ax.text(x + 0.15, 0, "", ha="center", va="bottom", fontweight="bold", zorder=5)
 
     def show(values: tuple[float, ...]) -> None:
         bottom = 0.0
-        for box, name, number, value in zip(boxes, names, numbers, values, strict=True):
+        for box, number, value in zip(boxes, numbers, values, strict=True):
             top = min(bottom + value, _TOP)
             box.set_bounds(x, bottom, 0.3, top - bottom)
-            number.set_text(f"{name}\n{_short(value)}")
+            number.set_text(_short(value))
             bottom = top
         total.set_y(1.015 if 0.9 < bottom < 1 else bottom + 0.015)  # not on the line at 1
         total.set_text(_short(sum(values)) + (" ↑" if sum(values) > _TOP else ""))
@@ -179,7 +179,8 @@ def _over_samples(ax: Axes) -> Show:
     )
     ax.minorticks_off()
     ax.set_ylabel("bound on the share misread")
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), handlelength=2)
+    legend = ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), handlelength=2)
+    legend.set_zorder(7)  # over all that moves, so that it is drawn once
 
     def show(frame: TermsFrame) -> None:
         curve.set_data(SIZES, np.minimum(frame.curve, 2 * _TOP))

@@ -23,6 +23,7 @@ from medn_edu.estimators import M3N
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, Lesson
+from medn_edu.explorers.kit.panels import put
 from medn_edu.explorers.kit.style import ERROR, INK, MUTED, new_figure, styled
 from medn_edu.explorers.kit.trees import step_text
 from medn_edu.inference import edge_potentials, node_potentials
@@ -279,7 +280,7 @@ def _draw_leaf(ax: Axes) -> Callable[..., None]:
         correction: str = "",
     ) -> None:
         for artist in (box, text, mark, hills):
-            artist.set_visible(place is not None)
+            put(artist, visible=place is not None)
         show_badge(place and (place[0] + 0.14, place[1] + place[3] / 2), label, decided)
         if place is None:
             return
@@ -287,12 +288,13 @@ def _draw_leaf(ax: Axes) -> Callable[..., None]:
         box.set_bounds(*place)
         box.set(ec=ERROR if correction else palette.PALE_GREY, lw=2.2 if correction else 1)
         box.set_facecolor(palette.SHADE if active else "white")
-        text.set(
+        put(
+            text,
             position=(left + 0.32, top + tall / 2),
             text=_short(written, (width - 0.36) * _narrowed(ax)),
         )
-        x, y = (_HILLS if tall > _LINE else _HILLS[:0].reshape(2, 0)).copy()
-        hills.set_data(left + 0.36 + x, top + 0.08 + y * (tall - 0.16))
+        x, y = _HILLS if tall > _LINE else _HILLS[:, :0]
+        put(hills, xdata=[*(left + 0.36 + x)], ydata=[*(top + 0.08 + y * (tall - 0.16))])
         mark.set(
             position=(_MARKS, top + tall / 2),
             text=correction.replace(" (", "\n(" if _narrowed(ax) < 0.9 else " ("),
@@ -338,8 +340,7 @@ def _draw_page(ax: Axes, most: int, height: float) -> Callable[..., None]:
             node, left, top, tall = placed[k] if k < len(placed) else (-1, 0.0, 0.0, 0.0)
             place = left, top, _MARKS - 0.08 - 2 * left, tall
             is_leaf = node >= 0 and record.is_leaf[node]
-            box.set_visible(node >= 0 and not is_leaf)
-            box.set_bounds(*place)
+            put(box, visible=node >= 0 and not is_leaf, bounds=place)
             if not is_leaf:
                 show_leaf(None)
                 continue
@@ -354,10 +355,9 @@ def _draw_page(ax: Axes, most: int, height: float) -> Callable[..., None]:
 
 def _draw_row(ax: Axes, y: float) -> Callable[..., None]:
     """Draw room for a node of the tree: its name, the edge to its parent, and four bars."""
-    ground = ax.add_patch(Rectangle((0, y - _ROW / 2), _WIDTHS[1], _ROW, fc=palette.SHADE, lw=0))
     (edge,) = ax.plot([], [], "-", zorder=1)
     look: dict[str, Any] = {"va": "center", "fontsize": 9, "zorder": 3}
-    name, arrow = ax.text(0, y, "", **look), ax.text(0.02, y, "", color=palette.ORANGE_TEXT, **look)
+    name = ax.text(0, y, "", **look)
     cells = []
     for k, attribute in enumerate(ATTRIBUTES):
         middle = _CELLS + (k + 0.5) * _CELL
@@ -373,20 +373,18 @@ def _draw_row(ax: Axes, y: float) -> Callable[..., None]:
         leads: np.ndarray | None,
         label: str = "",
         stage: int = 0,
-        sign: str = "",
+        active: bool = False,
     ) -> None:
         has = label.strip("()").split()
-        ground.set_visible(bool(sign))
-        arrow.set_text(sign)
         edge.set_data(*link)
-        edge.set(color=palette.ORANGE if sign else palette.GREY, lw=3 if sign else 1.2)
-        edge.set_zorder(2 if sign else 1)
-        name.set(position=(left, y), text=_short(written, (_CELLS - left) * _narrowed(ax)))
-        name.set_color(INK if leads is not None else MUTED)
-        name.set_fontstyle("normal" if leads is not None else "italic")
+        edge.set(color=palette.ORANGE if active else palette.GREY, lw=3 if active else 1.2)
+        edge.set_zorder(2 if active else 1)
+        put(name, position=(left, y), text=_short(written, (_CELLS - left) * _narrowed(ax)))
+        put(name, color=INK if leads is not None else MUTED)
+        put(name, fontstyle="normal" if leads is not None else "italic")
         for k, (zero, bar, letter, colour) in enumerate(cells):
-            for artist in (zero, bar, letter):
-                artist.set_visible(leads is not None)
+            put(zero, visible=leads is not None)
+            bar.set_visible(leads is not None)
             if leads is not None:
                 bar.set_width(_REACH * np.tanh(leads[k] / 2))
                 solid = 1.0 if stage else 0.35
@@ -399,6 +397,8 @@ def _draw_row(ax: Axes, y: float) -> Callable[..., None]:
 
 def _draw_tree(ax: Axes, most: int, height: float) -> Callable[..., None]:
     """Draw room for a tree, one node below the other as in a file browser."""
+    ground = ax.add_patch(Rectangle((0, 0), _WIDTHS[1], _ROW, fc=palette.SHADE, lw=0))
+    arrow = ax.text(0, 0, "", color=palette.ORANGE_TEXT, va="center", fontsize=9, zorder=3)
     show_rows = [_draw_row(ax, (k + 0.5) * _ROW) for k in range(most)]
     for k, name in enumerate(ATTRIBUTES):
         _draw_badge(ax)((_CELLS + (k + 0.5) * _CELL, height + 0.25), name)
@@ -412,6 +412,11 @@ def _draw_tree(ax: Axes, most: int, height: float) -> Callable[..., None]:
         of_tree = len(frame.nodes) == len(record.tags)
         place_of = {int(node): k for k, node in enumerate(frame.nodes)}
         depths, names = record.depths(), _names(record)
+        active_row = int(frame.nodes[frame.now]) if frame.now >= 0 else -1
+        ground.set_xy((0, active_row * _ROW))
+        ground.set_visible(active_row >= 0)
+        arrow.set_position((0.02, (active_row + 0.5) * _ROW))
+        arrow.set_text(("▲" if step <= len(frame.nodes) else "▼") if active_row >= 0 else "")
         for node, show_row in enumerate(show_rows):
             if node >= len(names):
                 show_row("", 0.0, ([], []), None)
@@ -429,9 +434,8 @@ def _draw_tree(ax: Axes, most: int, height: float) -> Callable[..., None]:
             if at is None:
                 show_row(names[node], left, link, None)
                 continue
-            sign = ("▲" if step <= len(frame.nodes) else "▼") if at == frame.now else ""
-            stage = int(frame.stages[at])
-            show_row(names[node], left, link, frame.leads[at], frame.labels[at], stage, sign)
+            active, stage = at == frame.now, int(frame.stages[at])
+            show_row(names[node], left, link, frame.leads[at], frame.labels[at], stage, active)
 
     return show
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.container import ErrorbarContainer
@@ -35,6 +36,13 @@ def draw_bounds(ax: Axes, size: float) -> Callable[[np.ndarray, np.ndarray], Non
         between.set_verts([edge])
 
     return show
+
+
+def put(artist: Artist, **look: Any) -> None:
+    """Set what differs from what was put last: what is set to the same again would count as moving."""
+    last: dict[str, Any] = vars(artist).setdefault("_put", {})
+    artist.set(**{key: value for key, value in look.items() if last.get(key, last) != value})
+    last.update(look)
 
 
 def letter_panels(axes: Iterable[Axes]) -> None:
