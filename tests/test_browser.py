@@ -55,7 +55,8 @@ def update(eta, t, fail):
     second.set_ydata(np.tanh(eta * x))
     return f"eta is {eta:.2f} at time {t}."
 
-Explorer(figure, update, "Two curves", eta=(-3, 3, 0.02), t=Time(0, 20), fail=False)
+explorer = Explorer(figure, update, "Two curves", eta=(-3, 3, 0.02), t=Time(0, 20), fail=False)
+explorer.set(t=2)
 """
 
 QUESTION = """
@@ -359,7 +360,7 @@ def test_time_is_played_and_scrubbed_without_the_kernel(probe: Lab, tmp_path: pa
     part.get_by_role("button", name="One step on").click()
     assert int(time.input_value()) == reached + 1
     part.get_by_role("button", name="Back to the start").click()
-    assert time.input_value() == "0"
+    assert time.input_value() == "2", "where the cell has set it"
     with probe.page.expect_download() as download:
         part.get_by_role("button", name="Save the animation").click()
     download.value.save_as(tmp_path / "animation.gif")
@@ -426,7 +427,7 @@ def test_what_is_on_screen_is_saved_and_shown_again(probe: Lab, tmp_path: pathli
     press(probe, part, slider, "ArrowLeft")  # still moves
     probe.page.evaluate(SAVE)
     probe.wait_for(SAVED)
-    last = shown(part)
+    last, now_saved = shown(part), part.locator(".medn-summary").inner_text()
     probe.page.evaluate(REOPEN, "probe.ipynb")
     probe.wait_for(READY, 120, "probe.ipynb")
     for again in (False, True):  # in the same page, and in a new one
@@ -439,6 +440,7 @@ def test_what_is_on_screen_is_saved_and_shown_again(probe: Lab, tmp_path: pathli
         assert image.get_attribute("src") == f"data:image/png;base64,{last}"
         assert image.get_attribute("alt") == "Two curves"
         probe.page.get_by_text("A saved picture: run this cell to move it.").wait_for()
+        assert probe.page.get_by_text(now_saved).is_visible()
         assert probe.page.get_by_text("Error displaying widget").count() == 0
     probe.run_all()
     probe.page.locator(".medn-explorer img").first.wait_for()
@@ -586,7 +588,7 @@ def test_a_question_is_answered_by_keyboard_and_shown_again(lab: Lab) -> None:
     lab.wait_for(SAVED)
     lab.page.evaluate(REOPEN, "question.ipynb")
     lab.wait_for(READY, 120, "question.ipynb")
-    lab.page.get_by_text("Run this cell to answer.").wait_for()
+    lab.page.get_by_text("A running notebook asks for your guess here.").wait_for()
     assert lab.page.get_by_text(question.choices[0]).is_visible()
     folded = lab.page.locator("details", has_text=question.because)
     assert folded.get_attribute("open") is None
@@ -594,9 +596,11 @@ def test_a_question_is_answered_by_keyboard_and_shown_again(lab: Lab) -> None:
     lab.run_all()
     part.wait_for()
     assert part.locator("input").nth(1).is_checked()
+    assert part.get_by_text("Your guess: ").is_visible()
     lab.page.evaluate(RESTART)
     part.get_by_text("The kernel was restarted: run this cell again.").wait_for()
     assert part.locator("input").first.is_disabled()
+    lab.wait_for(READY, 120, "question.ipynb")  # a server cannot end while a kernel starts
 
 
 @pytest.mark.alone

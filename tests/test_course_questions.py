@@ -83,7 +83,7 @@ def test_a_guess_is_kept_and_found_again(course: Path, capsys: Any) -> None:
     assert noted_guess("predict_rise") == "it falls"
     assert "1 prediction made" in repr(progress())
     view = shown_view(rises)
-    assert (view.guess, view.said) == (0, "")
+    assert (view.guess, view.said) == (0, "Your guess: it falls. Now look: add another one.")
     view.guess = 1
     assert view.said.startswith("Your guess: it rises. Now look")
     assert noted_guess("predict_rise") == "it rises"

@@ -105,6 +105,8 @@ class Number(Check):
             return f"with a comma that is {len(answer)} numbers; write a decimal point instead."
         if np.ndim(answer) and np.size(answer) == 1:
             return "expected a number, without brackets around it."
+        if isinstance(answer, int):  # larger ones are no floats
+            answer = max(-1e308, min(1e308, answer))
         value = float(answer)
         if value == self.right:
             return None

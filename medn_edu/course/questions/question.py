@@ -46,18 +46,21 @@ class Question:
         """The right choice and why, computed anew."""
         return f"{self.choices[self.right()]}. {self.because}"
 
+    def _said(self, place: int) -> str:
+        return f"Your guess: {self.choices[place]}. Now look: {self.look}"
+
     def _note(self, place: int) -> str:
-        kept = note_guess(self.name, self.choices[place])
-        return f"Your guess: {self.choices[place]}. Now look: {self.look}{kept}"
+        return self._said(place) + note_guess(self.name, self.choices[place])
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         before = noted_guess(self.name)
         guess = self.choices.index(before) if before in self.choices else -1
-        view = QuestionView(self.asks, self.choices, guess, self.answer, self._note)
+        said = self._said(guess) if guess >= 0 else ""
+        view = QuestionView(self.asks, self.choices, guess, said, self.answer, self._note)
         data, _ = view._repr_mimebundle_() or ({}, {})
         listed = "\n".join(f"- {letter}) {text}" for letter, text in self._listed())
         folded = f"<details><summary>What happens</summary>\n{html.escape(self.answer)}\n</details>"
-        parts = f"**Predict, then look:** {self.asks}", listed, "*Run this cell to answer.*", folded
+        parts = f"**Predict, then look:** {self.asks}", listed, "*A running notebook asks for your guess here.*", folded
         page = "\n\n".join(parts)
         return {**data, "text/markdown": page, "text/plain": repr(self)}
 

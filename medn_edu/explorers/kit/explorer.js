@@ -318,9 +318,9 @@ function render({ model, el }) {
   const reset = () => {
     stop();
     step = null;
-    for (const spec of specs) {
-      positions[spec.name] = spec.start;
-      inputs[spec.name](spec.start);
+    for (const [name, position] of Object.entries(model.get("start"))) {
+      positions[name] = position;
+      inputs[name](position);
     }
     serial += 1;
     refresh();

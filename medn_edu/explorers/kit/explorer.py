@@ -100,6 +100,7 @@ class _View(anywidget.AnyWidget):
     frame = traitlets.Dict().tag(sync=True)
     width = traitlets.Int().tag(sync=True)
     room = traitlets.Dict().tag(sync=True)
+    start = traitlets.Dict().tag(sync=True)
     name = traitlets.Unicode().tag(sync=True)
 
 
@@ -343,6 +344,7 @@ class Explorer:
         self._fit(self._widest())
         if self._view is None:
             self._view = self._open()
+        self._view.start = dict(self._positions)  # where Reset leads
         frame = self.frame()
         data, _ = self._view._repr_mimebundle_() or ({}, {})
         data.update({"image/png": _small(frame.png), "text/plain": frame.summary})
@@ -356,7 +358,6 @@ class Explorer:
                 "kind": control.kind,
                 "label": control.label or key.replace("_", " "),
                 "texts": list(control.texts),
-                "start": control.start,
                 "per_second": control.per_second,
             }
             for key, control in self._controls.items()

@@ -22,7 +22,13 @@ class QuestionView(anywidget.AnyWidget):
     answer = traitlets.Unicode().tag(sync=True)
 
     def __init__(
-        self, asks: str, choices: Sequence[str], guess: int, answer: str, note: Callable[[int], str]
+        self,
+        asks: str,
+        choices: Sequence[str],
+        guess: int,
+        said: str,
+        answer: str,
+        note: Callable[[int], str],
     ) -> None:
-        super().__init__(asks=asks, choices=list(choices), guess=guess, answer=answer)
+        super().__init__(asks=asks, choices=list(choices), guess=guess, said=said, answer=answer)
         self.observe(lambda change: setattr(self, "said", note(change["new"])), "guess")

@@ -23,9 +23,11 @@ function describe(renderer) {
     const image = renderer.node.querySelector("img");
     if (image) image.alt = output.metadata[PNG]?.alt ?? "";
     if (!output.metadata.medn_edu?.moves) return;
-    const note = document.createElement("p");
-    note.textContent = "A saved picture: run this cell to move it.";
-    renderer.node.append(note);
+    for (const text of [output.data["text/plain"], "A saved picture: run this cell to move it."]) {
+      const line = document.createElement("p");
+      line.textContent = text;
+      renderer.node.append(line);
+    }
   };
 }
 
@@ -69,10 +71,12 @@ function renew(cells, live) {
       const root = live.get(output.data?.[VIEW]?.model_id)?.querySelector(".medn-explorer");
       if (!root?.frame || !(Number(root.dataset.shown) > 1)) continue;
       const { png, alt, summary } = root.frame;
+      // One that was drawn for little room would be blurred if it were shown as large as ever.
+      const width = Math.min(parseInt(root.style.maxWidth), root.querySelector("img").naturalWidth);
       const picture = base64(png);
       if (output.data[PNG] === picture) continue;
       const data = { ...output.data, [PNG]: picture, "text/plain": summary };
-      const metadata = { ...output.metadata, [PNG]: { ...output.metadata[PNG], alt } };
+      const metadata = { ...output.metadata, [PNG]: { ...output.metadata[PNG], alt, width } };
       outputs.set(i, { ...output, data, metadata });
     }
   }
