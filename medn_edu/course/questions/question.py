@@ -60,8 +60,8 @@ class Question:
         data, _ = view._repr_mimebundle_() or ({}, {})
         listed = "\n".join(f"- {letter}) {text}" for letter, text in self._listed())
         folded = f"<details><summary>What happens</summary>\n{html.escape(self.answer)}\n</details>"
-        parts = f"**Predict, then look:** {self.asks}", listed, "*A running notebook asks for your guess here.*", folded
-        page = "\n\n".join(parts)
+        note = "*A running notebook asks for your guess here.*"
+        page = "\n\n".join([f"**Predict, then look:** {self.asks}", listed, note, folded])
         return {**data, "text/markdown": page, "text/plain": repr(self)}
 
 
