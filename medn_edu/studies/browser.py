@@ -172,10 +172,9 @@ class StudyErrors:
             other = mine if reference is None else by_model.get(reference, {})
             parts: dict[int, list[Score]] = {}
             for fit in sorted(mine.keys() & other.keys()):
-                more = None if reference is None else scores.minus(mine[fit], other[fit])
-                parts.setdefault(fit[0], []).append(
-                    scores.total(mine[fit]) if more is None else more
-                )
+                error = mine[fit]
+                more = error if reference is None else scores.minus(error, other[fit])
+                parts.setdefault(fit[0], []).append(more)
             self._found[key] = {k: sum(found) / len(found) for k, found in parts.items()}
         found: dict[int, Score] = self._found[key]
         return found
