@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from drawings import differing
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from medn_edu import explorers
@@ -19,6 +20,8 @@ from medn_edu.course.figure_pages import app_pages, app_template
 from medn_edu.course.gallery import EXHIBITS
 from medn_edu.course.syllabus import chapter
 from medn_edu.explorers import Explorer
+from medn_edu.explorers.kit.controls import Check, Choice, Slider
+from medn_edu.explorers.kit.explorer import Lesson
 from medn_edu.explorers.kit.what_to_see import WhatToSee
 
 OF_STUDIES = {"synthetic-results", "ocr-results"}  # their lessons are about all of a table
@@ -72,17 +75,34 @@ def test_every_explorer_is_exhibited_and_has_a_page_of_the_app() -> None:
 
 
 def test_what_to_see_tells_and_makes_the_moves_away_from_the_start() -> None:
-    assert "\nat the start: Where aai and aax tie" in repr(WhatToSee(explorers.losses()))
+    assert "\nLeave all as it is at the start: Where aai and aax tie" in repr(
+        WhatToSee(explorers.losses())
+    )
     explorer = explorers.margins()
     start = explorer.values
     seen = WhatToSee(explorer)
-    assert repr(seen).startswith("w₂, weight of the habit: 0.50: The best path jumps")
+    assert repr(seen).startswith("Set w₂ to 0.50: The best path jumps")
     _, *children = seen.widget().children
     for button, fact, lesson in zip(children[::2], children[1::2], explorer.lessons, strict=True):
         assert fact.value == "", "look first"
         button.click()
         assert explorer.values == start | lesson.move
         assert fact.value == html.escape(lesson.fact)
+
+
+def test_moves_are_phrases() -> None:
+    def update(**_: object) -> str:
+        return "Nothing moves."
+
+    prior = Choice(["Laplace", "spike and slab"], label="prior")
+    errors = Choice(["nothing", "M3N"], label="subtract the errors of")
+    boxes = {"a": Check(label="CRF"), "b": Check(label="M3N"), "c": Check(True, label="L1-CRF")}
+    moves = {"eta": 2, "prior": "spike and slab", "errors": "M3N", "a": True, "b": True, "c": False}
+    eta = Slider(0, 3, 1, label="η, natural parameter")
+    explorer = Explorer(Figure(), update, "Nothing.", eta=eta, prior=prior, errors=errors, **boxes)
+    told = WhatToSee(explorer).move(Lesson(moves, "", lambda **_: True))
+    first = "Set η to 2 and the prior to “spike and slab”; subtract the errors of M3N; "
+    assert told == first + "tick “CRF” and “M3N”; untick “L1-CRF”"
 
 
 def test_lessons_with_the_same_move_share_a_button() -> None:

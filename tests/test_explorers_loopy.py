@@ -1,6 +1,7 @@
 """Explorers of graphs with cycles show what enumeration, linear programs and messages say."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ from medn_edu.explorers.hardening import EVIDENCE, NUMBERS, SIGNS, TEMPERATURES,
 from medn_edu.explorers.kit.grids import EDGES, REPELLING, square
 from medn_edu.explorers.kit.grids import EVIDENCE as OWN
 from medn_edu.explorers.messages import N_SWEEPS, messages_frame
+from medn_edu.inference import Potentials
+from medn_edu.inference.loopy import norm_product
+from medn_edu.samples import grid, pack
 
 LABELLINGS = np.array(list(itertools.product((0, 1), repeat=9)))
 
@@ -93,6 +97,23 @@ def test_an_image_clears_from_pixels_alone() -> None:
     assert [each.n_fine for each in counts] == frame_counts(counts[0].fine_errors)
     plain = [each.n_wrong - each.n_fine for each in counts]
     assert plain == frame_counts(counts[0].other_errors)
+
+
+def test_which_label_a_strong_coupling_spreads_is_the_order_of_the_visits() -> None:
+    """As the answer to `predict_ink` says: from the top, not by which label there is more of."""
+    noisy = clearing_frame(0, 0.0, "flip", "bethe").noisy
+    ink = []
+    for x in (noisy, noisy[::-1].copy()):
+        node = 0.5 * np.log(4) * x.reshape(-1, 1) * [-1, 1]
+        edge = 2.0 * np.array([[[1.0, -1.0], [-1.0, 1.0]]])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = norm_product(Potentials(pack([grid(x)]), node, edge), "bethe", max_sweeps=12)
+        ink.append(np.mean(found.beliefs.node[:, 1] > 0.5))
+    assert ink[0] == 0
+    assert ink[1] > 0.9
+    assert noisy.sum() > 0, "so that ink everywhere scores more than paper everywhere"
+    assert draw_image("boat")[2:34, 20:52][0].sum() <= 1, "the top is paper"
 
 
 def frame_counts(counts: np.ndarray) -> list[int]:

@@ -100,7 +100,7 @@ def test_reading_shows_the_word_and_frames_errors(models: dict[str, Any]) -> Non
     pairs = zip(m3n.predict_marginals(X), m3n.predict(X), strict=True)
     least = min(p[range(len(p)), np.searchsorted(m3n.classes_, given)].min() for p, given in pairs)
     sure = [text.get_text() for text in axes.texts if text.get_visible()]
-    assert f"{100 * least:.0f} %" in sure, "the word with the least sure letter of all"
+    assert f"{100 * least:.0f}" in sure, "the word with the least sure letter of all"
     assert explorer.check(apart)
     read = [model.predict([X[apart.move["word"] - 1]])[0].tolist() for model in models.values()]
     assert read[0] != read[1]

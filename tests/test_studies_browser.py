@@ -66,15 +66,18 @@ def test_rows_in_order_averaged_over_repetitions_and_without_what_has_no_place(
         mean_interval([])
 
 
-def test_differences_of_words_are_drawn_anew_by_type(study: StudyErrors) -> None:
-    """As the ledger does; errors themselves are numbers, with Student's interval."""
+def test_words_are_drawn_anew_by_type(study: StudyErrors) -> None:
+    """In intervals of differences, as the ledger has them, and of the errors themselves."""
     table = [
         {**row, "word_errors": f"{row['fold']} {3 if row['model'] == 'CRF' else 1} 0"}
         for row in rows()
     ]
     found = study_errors(table, place)
-    assert found.of(1, 50, "M3N") == pytest.approx(study.of(1, 50, "M3N"))
-    assert found.interval(1, 50, "M3N") == study.interval(1, 50, "M3N")
+    errors = np.array(list(found.of(1, 50, "M3N").values()))
+    assert errors.sum(axis=1) == pytest.approx(list(study.of(1, 50, "M3N").values()))
+    mean = found.interval(1, 50, "M3N")
+    assert mean is not None
+    assert (mean.mean, mean.low, mean.high) == pytest.approx(scores.mean_interval(errors)[:3])
     differences = np.array(list(found.of(1, 50, "M3N", "CRF").values()))
     assert differences.shape == (4, 3)
     assert differences.sum(axis=1) == pytest.approx([-0.01] * 4)
@@ -82,6 +85,10 @@ def test_differences_of_words_are_drawn_anew_by_type(study: StudyErrors) -> None
     assert less is not None
     assert (less.mean, less.low, less.high) == pytest.approx(scores.mean_interval(differences)[:3])
     assert less.half > 0.01, "by types it is wide, and by folds a point"
+    drawn = ResultBrowser(found, "words", "folds")
+    drawn.show(browser_frame(found, 1, 50, ["M3N"]), "")
+    left, right = drawn.figure.axes[1].get_xlim()
+    assert left < 100 * mean.low < 100 * mean.high < right, "though single folds are closer"
 
 
 def test_names_tell_models_and_readings() -> None:
@@ -243,6 +250,8 @@ def test_lessons_hold(synthetic: Explorer, ocr: Explorer, groups: Explorer) -> N
     stored = synthetic_results(study="synthetic-correlated")
     for explorer, n in ((synthetic, 5), (ocr, 4), (groups, 4), (stored, 4)):
         assert len(explorer.lessons) == n
+        hidden = explorer.lessons[0]
+        assert f"{hidden.move['n_train']} training" in hidden.fact, "a fact says where it holds"
         assert all(explorer.check(lesson) for lesson in explorer.lessons)
 
 

@@ -152,7 +152,7 @@ def _curves(ax: Axes) -> Show:
     (now,) = ax.plot([1], [0], "o", color=palette.GREEN, mec="white", ms=9, clip_on=False)
     none = ax.text(0.5, 0.02, "", transform=ax.transAxes, ha="center", fontsize=9)
     ax.set(xlim=(0.5, N_SWEEPS + 0.5), xticks=(1, 6, 12, 18, 24), xlabel="sweeps")
-    ax.set(ylabel="above the log-partition", title="Value and bounds")
+    ax.set(ylabel="above the log-partition", title="Local program")
     place = {"loc": "upper center", "bbox_to_anchor": (0.42, -0.17)}
     looks = {"handlelength": 1.5, "columnspacing": 0.8, "handletextpad": 0.4}
     legend = ax.legend(handles=[value, zero, upper, lower], ncols=2, **place, **looks)
@@ -168,7 +168,7 @@ def _curves(ax: Axes) -> Show:
         ax.set_ylim(seen.min() - 2 * room, seen.max() + 4 * room)
         for each in of_bounds:
             each.set_visible(frame.certified)
-        none.set_text("" if frame.certified else "no bounds: numbers not certified")
+        none.set_text("" if frame.certified else "no bounds:\nnot certified")
 
     return show
 
@@ -243,7 +243,7 @@ def messages() -> Explorer:
         is the temperature.
     """
     figure = new_figure(8.8, 3.9)
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.25, 1, 1])
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.45, 1, 1])
     with styled():
         show_square = draw_square(left)
         title = left.set_title("Beliefs, sweep 1")
@@ -259,7 +259,7 @@ def messages() -> Explorer:
             show(frame)
         bounds = f"bounds {frame.lower:.2f} and {frame.upper:.2f}"
         return (
-            f"{_named(**values)}, ε = {values['epsilon']:.1f}, sweep {frame.sweep}: beliefs are off by "
+            f"{_named(**values)}, ε = {values['epsilon']:.2f}, sweep {frame.sweep}: beliefs are off by "
             f"up to {frame.error:.2f} and disagree by up to {frame.disagreement:.2f}; value "
             f"{frame.value:.2f}, {bounds if frame.certified else 'no bounds'}, log-partition "
             f"{frame.log_partition:.2f}."
@@ -275,7 +275,9 @@ def messages() -> Explorer:
             f"{frame.log_partition:.2f}."
         )
 
-    counts = [f"{each:.2f}" for each in EDGE_COUNTS]
+    edges, shares, couplings, temperatures = (
+        [f"{each:.2f}" for each in some] for some in (EDGE_COUNTS, SHARES, COUPLINGS, TEMPERATURES)
+    )
     return Explorer(
         figure,
         update,
@@ -284,11 +286,11 @@ def messages() -> Explorer:
         lessons=[_ones_are_flat, _bethe_is_close, _trw_bounds, _bethe_swings],
         name="messages",
         sweep=Time(1, N_SWEEPS, 1, 12, label="sweeps", per_second=4),
-        edges=listed(EDGE_COUNTS, 1.0, "count of edges", texts=counts),
-        share=listed(SHARES, 1.0, "share taken back"),
-        coupling=listed(COUPLINGS, 0.5, "strength of the coupling"),
+        edges=listed(EDGE_COUNTS, 1.0, "count of edges", texts=edges),
+        share=listed(SHARES, 1.0, "share taken back", texts=shares),
+        coupling=listed(COUPLINGS, 0.5, "strength of the coupling", texts=couplings),
         signs=Choice(SIGNS, label="signs of the couplings"),
-        epsilon=listed(TEMPERATURES, 1.0, "ε, temperature"),
+        epsilon=listed(TEMPERATURES, 1.0, "ε, temperature", texts=temperatures),
     )
 
 

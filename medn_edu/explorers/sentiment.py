@@ -315,7 +315,8 @@ def sentiment(
         )
         at = step_text(step, n_steps)
         title.set_text(f"{how[0].upper()}{how[1:]}, {at}")
-        truth = f" (truth: {_NAMES[each.true[0]]})" if word else ""
+        # said in the end only: where the reader is still to guess, it would be the answer
+        truth = f" (truth: {_NAMES[each.true[0]]})" if word and step >= n_steps else ""
         n_signed = int(np.isin(frame.labels, (0, 1, 3, 4)).sum())
         return (
             f"S{at[1:]}, {how}: “{' '.join(frame.parse.words)}” is "

@@ -437,8 +437,10 @@ class ResultBrowser:
         shown = [(*where, name) for where in study.errors for name in frame.models]
         means = [mean for key in shown if (mean := study.interval(*key, reference)) is not None]
         ends = [end for i in means for end in (i.low, i.mean, i.high) if np.isfinite(end)]
-        here = [study.of(*key, reference) for key in shown if key[1] == frame.size]
-        single = [value for found in here for value in _totals(found).values()]
+        here = [key for key in shown if key[1] == frame.size]
+        single = [v for key in here for v in _totals(study.of(*key, reference)).values()]
+        bars = [i for key in here if (i := study.interval(*key, reference)) is not None]
+        single += [end for i in bars for end in (i.low, i.high) if np.isfinite(end)]
         self._left.set_ylim(_ends([*ends, *always]))
         self._right.set_xlim(_ends([*single, *always]))
 
@@ -573,9 +575,9 @@ class _Browser:
         setting: Any,
         **move: Any,
     ) -> Lesson:
-        """Return a lesson on some models in a setting, with the values of the other controls."""
+        """Return a lesson on some models, next to those shown at the start, in a setting."""
         shown = {reading_of(name)[0] for name in models}
-        boxes = {box: model in shown for box, model in self.labels.items()}
+        boxes = {box: True for box, model in self.labels.items() if model in shown}
         at = {self.setting: setting} if self.setting else {}
         return Lesson({"reading": FAIR, "reference": _NONE, **at, **move, **boxes}, fact, holds)
 
@@ -610,10 +612,22 @@ class _Browser:
             return self._hidden(setting, size, a, b) is not None and a in self.frame(**values).here
 
         fact = (
-            f"The intervals of {a} and {b} cover each other's means. Even so, {a} clearly errs less, "
-            f"because both are compared on each of the {self.repetition}."
+            f"{self._where(setting, size)} the intervals of {a} and {b} cover each other's means. Even "
+            f"so, {a} clearly errs less, because both are compared on each of the {self.repetition}."
         )
         return [self.lesson(fact, holds, [a, b], setting, n_train=size, reference=b)]
+
+    def _where(self, setting: Any, size: int | None = None) -> str:
+        """Begin a fact: with how many relevant features, if there is a choice, and training samples."""
+        features = [self.title.format(setting)] if self.setting else []
+        return "With " + " and ".join(
+            [*features, *([f"{size} training {self.unit}"] if size else [])]
+        )
+
+    def _fair(self, setting: Any, size: int) -> dict[str, float]:
+        """Return the mean errors of all models that chose, shown or not."""
+        found = {name: self.study.interval(setting, size, name) for name in self.listed[FAIR]}
+        return {name: interval.mean for name, interval in found.items() if interval is not None}
 
     def _hidden(self, setting: Any, size: int, a: str, b: str) -> Interval | None:
         """Return a clear difference of two models whose own intervals overlap."""
@@ -624,30 +638,36 @@ class _Browser:
         return less if less is not None and less.n >= 3 and less.excludes(0) else None
 
     def _more_data(self) -> list[Lesson]:
-        sizes = self.study.sizes
+        sizes, setting = self.study.sizes, self.study.settings[0]
         if len(sizes) < 2:
             return []
 
-        def holds(**values: Any) -> bool:
-            curves = self.frame(**values).curves.values()
-            return all(curve[sizes[-1]].mean < curve[sizes[0]].mean for curve in curves)
+        def holds(**_: Any) -> bool:
+            few, many = (self._fair(setting, size) for size in (sizes[0], sizes[-1]))
+            return all(many[name] < few[name] for name in few.keys() & many.keys())
 
-        fact = f"More training {self.unit}, fewer errors: of every model."
-        models, setting = self.listed[FAIR], self.study.settings[0]
-        return [self.lesson(fact, holds, models, setting, n_train=sizes[-1])]
+        every = f"{self._where(setting)} every" if self.setting else "Every"
+        fact = (
+            f"{every} model errs less with {sizes[-1]} training {self.unit} than with {sizes[0]}, also "
+            "those whose boxes aren't ticked."
+        )
+        return [self.lesson(fact, holds, (), setting, n_train=sizes[-1])]
 
     def _floor(self) -> list[Lesson]:
         if not self.study.floors:
             return []
+        setting, size = self.study.settings[-1], self.study.sizes[-1]
 
-        def holds(**values: Any) -> bool:
-            frame = self.frame(**values)
-            floor = frame.floor
-            return floor is not None and all(i.mean > floor.mean for i in frame.here.values())
+        def holds(**_: Any) -> bool:
+            floors = self.study.floors.get(setting)
+            best = mean_interval(floors.values()).mean if floors else np.inf
+            return best < min(self._fair(setting, size).values())
 
-        fact = "No model errs less than the one that generated the data, whose error is far below 50 %."
-        models, setting = self.listed[FAIR], self.study.settings[-1]
-        return [self.lesson(fact, holds, models, setting, n_train=self.study.sizes[-1])]
+        fact = (
+            f"{self._where(setting, size)} no model, ticked or not, errs less than the one that "
+            "generated the data, and its error is far below 50 %."
+        )
+        return [self.lesson(fact, holds, (), setting, n_train=size)]
 
 
 def _cover(a: Interval, b: Interval) -> bool:
@@ -678,8 +698,8 @@ def _caption(each: str) -> str:
         "the colour and mark of its row at the right. Right, the same at the shaded size: a large mark "
         f"for the mean, below it a bar for its interval, a small mark for each {each}, and thin lines "
         f"that join those of one {each}. "
-        "Watch how wide the intervals are, first of the errors themselves (subtract *nothing*) and then "
-        "of differences to one model."
+        "Watch how wide the intervals of the errors themselves are (subtract *nothing*), and how much "
+        "narrower those of differences to one model."
     )
 
 
@@ -705,7 +725,8 @@ def _iid_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
     study = study_errors(rows, _iid_place)
     browser = _Browser(study, "relevant", "{} relevant features", "sequences", "random CRFs")
     frozen = (
-        "C = 1 freezes the shape of LapMEDN's regulariser: where few features matter it errs more."
+        "C = 1 freezes the shape of LapMEDN's regulariser: with 10 relevant features it then errs more "
+        "than with a chosen shape, however many sequences train."
     )
     one_price = browser.surely_more("LapMEDN, C = 1", "LapMEDN", frozen)
     lessons = [*_sparsity_pays(browser), *one_price]
@@ -733,7 +754,10 @@ def _grouped_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
         part, lambda row: ("groups of three", sizes[_numbers(row)[0]]), lambda row: _numbers(row)[1]
     )
     browser = _Browser(study, "", "Relevant features in {}", "sequences", "random CRFs")
-    copies = "Copies do not spoil sparsity: the L2-CRF errs more than the L1-CRF."
+    copies = (
+        "Copies do not spoil sparsity: the L2-CRF errs more than the L1-CRF, however many sequences "
+        "train."
+    )
     lessons = browser.surely_more("L2-CRF", "L1-CRF", copies)
     opening = ("L2-CRF", "CRF", "L1-CRF", "M3N")
     caption = _caption("random CRF")
@@ -756,10 +780,12 @@ def _sparsity_pays(browser: _Browser) -> list[Lesson]:
         gain, other = (study.interval(at, n_train, "L1-CRF", "L2-CRF") for at in (few, many))
         return gain is not None and other is not None and gain.high < min(0.0, other.mean)
 
-    fact = "The L1 penalty pays where few features matter, and less where many do."
-    return [
-        browser.lesson(fact, holds, ["L1-CRF"], few, n_train=study.sizes[0], reference="L2-CRF")
-    ]
+    size = study.sizes[0]
+    fact = (
+        f"With {size} training sequences the L1 penalty pays where few features matter ({few}), and "
+        f"less where many do ({many})."
+    )
+    return [browser.lesson(fact, holds, ["L1-CRF"], few, n_train=size, reference="L2-CRF")]
 
 
 # -- the study of OCR letters ---------------------------------------------------------------------
@@ -780,8 +806,11 @@ def ocr_results(rows: Rows | None = None) -> Explorer:
     """
     study = study_errors(stored_rows("ocr") if rows is None else rows, _ocr_place)
     browser = _Browser(study, "", "OCR letters", "words", "folds")
-    penalty = "Without a penalty the CRF errs more."
-    constant = "At its optimum M3N errs more with the papers' constant than with a chosen one."
+    penalty = "Without a penalty the CRF errs more than the L2-CRF, however many words train."
+    constant = (
+        "At its optimum M3N errs more with the papers' constant than with a chosen one, however many "
+        "words train."
+    )
     lessons = [
         *browser.surely_more("CRF", "L2-CRF", penalty),
         *browser.surely_more("M3N at its optimum", "M3N", constant),

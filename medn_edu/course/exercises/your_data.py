@@ -205,7 +205,7 @@ def _judge_shape(answer: Any) -> str | None:
             return hint
     pairs = zip(_WORDS, given, strict=True)
     wrong = next((pair for pair in pairs if pair[1] != _shape(pair[0])), None)
-    return wrong and f"shape({wrong[0]!r}) is {_shape(wrong[0])!r}, but yours is {wrong[1]!r}."
+    return wrong and f"shape({wrong[0]!r}) is {_shape(wrong[0])!r}, but yours is {wrong[1][:20]!r}."
 
 
 check_shape = Judged(

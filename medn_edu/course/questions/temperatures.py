@@ -189,9 +189,9 @@ predict_echo = Question(
         "They are exact",
     ),
     right=_echo,
-    look="Move the share from 0 to 1. Watch on which side of the diagonal the circles lie, and what "
+    look="Move the share from 0 to 1. Watch on which side of the diagonal the blue nodes lie, and what "
     "happens to the bounds.",
-    because="On a circle a message comes back to where it started, and is counted as news. The stronger "
+    because="On a cycle a message comes back to where it started, and is counted as news. The stronger "
     "the couplings, the louder this echo.",
 )
 
@@ -230,8 +230,10 @@ predict_ink = Question(
     right=_ink,
     look="Step the coupling up from its lowest value, and follow the mast. Then play the sweeps, and "
     "count how many are needed.",
-    because="Strong couplings make large regions agree on one label, and the boat is smaller than the "
-    "paper around it.",
+    because="At this strength all pixels end with one label. Paper wins because each sweep visits the "
+    "pixels row by row from the top, where nearly all is paper, and carries that label down. Ink "
+    "everywhere would even score higher. If you turn the image upside down, nine pixels of ten become "
+    "ink.",
 )
 
 

@@ -49,7 +49,7 @@ def draw_square(ax: Axes) -> Callable[[np.ndarray, Sequence[str], bool], None]:
     """
     places = np.stack(np.divmod(np.arange(SIDE * SIDE), SIDE)[::-1], axis=1).astype(float)
     lines = [ax.plot(*places[ends].T, zorder=0)[0] for ends in EDGES]
-    half, nodes = 0.34, []
+    half, nodes = 0.38, []
     for x, y in places:
         tile = ax.add_patch(Rectangle((x - half, y - half), 2 * half, 2 * half, ec=INK, lw=0.8))
         number = ax.text(x, y - 0.07, "", ha="center", va="center", fontsize=12)

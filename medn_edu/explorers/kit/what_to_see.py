@@ -41,15 +41,26 @@ class WhatToSee:
         return "\n".join(f"{self.move(each)}: {each.fact}" for each in self.explorer.lessons)
 
     def move(self, lesson: Lesson) -> str:
-        """Return the moves of a lesson away from the start, in words."""
-        controls = self.explorer.controls
-        places = {key: controls[key].position(value) for key, value in lesson.move.items()}
-        moves = [
-            f"{controls[key].label or key.replace('_', ' ')}: {controls[key].texts[place]}"
-            for key, place in places.items()
-            if place != controls[key].start
-        ]
-        return "; ".join(moves) or "at the start"
+        """Return what a lesson moves away from the start, as a phrase: what to set and to tick."""
+        settings, others = [], []
+        boxes: dict[str, list[str]] = {"tick": [], "untick": []}
+        for key, control in self.explorer.controls.items():
+            place = control.position(lesson.move[key]) if key in lesson.move else control.start
+            if place == control.start:
+                continue
+            label, text = control.label or key.replace("_", " "), control.texts[place]
+            symbol = label.partition(", ")[0]  # as in "w₁, weight of the ink"
+            if control.kind == "check":
+                boxes["tick" if control.values[place] else "untick"].append(f"“{label}”")
+            elif label.endswith((" of", " as")):  # as in "subtract the errors of"
+                others.append(f"{label} {text}")
+            else:
+                named = symbol if len(symbol) <= 2 else f"the {label}"
+                settings.append(f"{named} to {f'“{text}”' if ' ' in text else text}")
+        verbs = {"set": settings, **boxes}
+        said = [f"{verb} {_and(of)}" for verb, of in verbs.items() if of]
+        phrase = "; ".join([*said[: bool(settings)], *others, *said[bool(settings) :]])
+        return phrase[:1].upper() + phrase[1:] or "Leave all as it is at the start"
 
     def show(self, lesson: Lesson) -> None:
         """Make the move of a lesson, with all other controls at their start."""
@@ -78,3 +89,9 @@ class WhatToSee:
 
     def _repr_mimebundle_(self, **_: Any) -> Any:
         return {**self.widget()._repr_mimebundle_(), "text/plain": repr(self)}
+
+
+def _and(parts: Sequence[str]) -> str:
+    """Join parts of a sentence."""
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
