@@ -71,7 +71,7 @@ def _draw_slots(
         label = ax.text(t, below, "", ha="center", va="top", fontsize=13)
         sure = ax.text(t, last, "", ha="center", va="top", color=MUTED, fontsize=9)
         slots.append((image, truth, label, sure))
-    for y, name in zip(rows, ("truth", "read as", "sure (%)"), strict=True):
+    for y, name in zip(rows, ("truth", "read as", "% sure"), strict=True):
         ax.text(-0.6, y, name, ha="right", va="bottom" if y > 0 else "top", color=MUTED)
     ax.set(aspect="auto", xlim=(-0.55, right), ylim=(last - line - gap, 1 + gap + line))
     ax.set_axis_off()
