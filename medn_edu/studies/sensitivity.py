@@ -260,7 +260,7 @@ class _Panel:
 
 
 _ALIKE = "C of M3N,\nλ of LapMEDN"
-_PANELS = (
+PANELS = (
     _Panel("CRFs", "penalty λ", {"L2-CRF": "L2-CRF", "L1-CRF": "L1-CRF"}, "upper left"),
     _Panel(
         "Optima", _ALIKE,
@@ -277,6 +277,7 @@ _PANELS = (
     ),
     _Panel("L1-M3N, exactly", "price C of\na margin violation", {"L1-M3N": "L1-M3N"}, "upper right"),
 )  # fmt: skip
+"""The panels of the papers' constants, which name each model of `PRINTED`."""
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -285,7 +286,7 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     figure = new_figure(9.8, 6.6 if fair else 3.3)
     with styled():
         upper, *lower = np.ravel(figure.subfigures(2 if fair else 1, 1))
-        printed = upper.subplots(1, len(_PANELS), sharey=True)
+        printed = upper.subplots(1, len(PANELS), sharey=True)
         _draw_printed(printed, rows)
         same = _draw_fair(lower[0], fair) if fair else []
         low = 100 * min(values(lines, "error"))
@@ -301,7 +302,7 @@ _SHOWN = 24.0  # points above the smallest error; strong regularisation errs far
 def _draw_printed(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:
     """Draw mean errors against the papers' constants."""
     by_model = groups(rows, "model")
-    for ax, panel in zip(axes, _PANELS, strict=True):
+    for ax, panel in zip(axes, PANELS, strict=True):
         curves = [curve(name, by_model.get(name, ()), _constant) for name in panel.names]
         shown = [  # in per cent, without deviations
             replace(c, name=c.name.replace(_ENDING, ""), mean=100 * c.mean, deviation=0 * c.mean)
