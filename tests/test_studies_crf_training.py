@@ -16,6 +16,7 @@ from medn_edu.studies.kit.trained import label_error
 from medn_edu.studies.marks import CHANGES, LOSSES, PlainCRF, TracedCRF
 from medn_edu.studies.ocr_overfitting import OVERFITTING_STUDY, curves, rises
 from medn_edu.studies.sensitivity import (
+    PANELS,
     PATHS,
     PRINTED,
     SENSITIVITY_STUDY,
@@ -222,7 +223,9 @@ def test_figure_and_caption_of_sensitivity(tmp_path):
     rows = [constants_row(s.model, dict(s.parameters), s.fold, 0.3 + 0.01 * s.fold) for s in specs]
     SENSITIVITY_STUDY.draw(rows, tmp_path / "figure.svg")
     texts = written(tmp_path / "figure.svg")
-    assert {name.replace(" 20 passes", "") for name in PRINTED} <= set(texts)
+    assert {name for panel in PANELS for name in panel.names} == set(PRINTED)
+    shown = "\n".join(name for panel in PANELS for name in panel.names.values())
+    assert set(shown.splitlines()) <= set(texts)
     assert {"(g) elastic CRF", "(h) elastic M3N", "L1 share", "0.9", "price C", "100"} <= set(texts)
     report = SENSITIVITY_STUDY.report(rows, "paper")
     assert set(report.rows[0]) == set(report.columns)

@@ -8,6 +8,7 @@ import pytest
 from making import make
 from optimality import assert_nearest_in_ball, assert_touches
 from scipy import stats
+from test_studies_l1_algorithms import written
 
 from medn_edu.studies.kit.stored import stored_folder, stored_rows
 from medn_edu.studies.kit.tables import csv_text, read_csv
@@ -150,3 +151,15 @@ def test_the_caption_tells_both_rates():
     assert factor == pytest.approx(at[4] / at[6], abs=0.05)
     [factor] = told(r"L2 ball falls by a factor of ([\d.]+)\.$")
     assert factor == pytest.approx(at[-2] / at[-4], abs=0.5)
+
+
+def test_every_curve_of_shrinkage_has_its_name_in_its_panel(tmp_path):
+    STUDIES["shrinkage"].draw(rows_of("shrinkage"), tmp_path / "figure.svg")
+    texts = written(tmp_path / "figure.svg")
+    curves = [
+        name for _, name in dict.fromkeys((r["panel"], r["prior"]) for r in rows_of("shrinkage"))
+    ]
+    assert len(curves) == 3 + 8 + 8
+    assert {name: texts.count(name) for name in curves} == {
+        name: curves.count(name) for name in curves
+    }

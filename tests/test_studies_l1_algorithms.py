@@ -162,4 +162,4 @@ def test_a_figure_of_what_there_is(tmp_path, folds, note):
     titles = ["Synthetic set 1", "OCR100"][-len(folds) :]
     assert [text[4:] for text in texts if re.fullmatch(r"\([a-f]\) .+", text)] == titles
     assert texts.count("sum of the absolute weights") == 3
-    assert [texts.count(name) for name in ALGORITHMS] == [1] * len(ALGORITHMS)
+    assert [texts.count(name) for name in ALGORITHMS] == [len(folds)] * len(ALGORITHMS)

@@ -319,6 +319,7 @@ def _draw_wall(rows: Sequence[Row], path: FilePath) -> None:
             draw_dots(ax, triad_weights(row), _heights(), cells)
             ax.set_xticks(range(12), _STEPS, fontsize=11)
             ax.set_title(f"{row['model']}: {_kept(row)}", fontsize=13)
+        letter_panels(panels, fontsize=13)
         panels[0].set_yticks(_heights(), [_title(chord) for chord in TRIADS], fontsize=12)
         note = textwrap.fill(_TEXTS("wall-note"), 52 * len(shown))
         figure.supxlabel(note, fontsize=11, color=MUTED)

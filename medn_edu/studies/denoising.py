@@ -248,8 +248,9 @@ def _draw_pictures(rows: Sequence[Row], path: Path) -> None:
         axes[0, 0].set_title("image", fontsize=9)
         for k, noise in enumerate(NOISY):
             for j, title in enumerate(titles):
-                text = f"{noise}:\n{title}" if j == 0 else title
+                text = f"{noise.capitalize()}:\n{title}" if j == 0 else title
                 axes[0, 1 + k * len(titles) + j].set_title(text, fontsize=9)
+        letter_panels(axes[0, [0, *range(1, axes.shape[1], len(titles))]], fontsize=9)
     save_figure(figure, path)
 
 
@@ -371,7 +372,7 @@ def _draw_new(rows: Sequence[Row], path: Path) -> None:
             ax.set_title(f"New images, {noise} noise")
             ax.grid(axis="both")
         ax.invert_yaxis()
-        letter_panels(below.get_axes())
+        letter_panels((pictures[0], pictures[each], *below.get_axes()), fontsize=10)
     save_figure(figure, path)
 
 

@@ -183,12 +183,13 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
     figure = new_figure(11, 8)
     with styled():
         strip, below = figure.subfigures(2, 1, height_ratios=[1.0, 2.6])
-        _draw_pictures(strip.subplots(1, 2 + len(_PICTURES)), rows)
+        pictures = strip.subplots(1, 2 + len(_PICTURES))
+        _draw_pictures(pictures, rows)
         gaps, temperatures, weights = below.subplots(1, 3, width_ratios=[1.05, 1, 1.05])
         draw_gaps(gaps, rows)
         draw_temperatures(temperatures, rows)
         draw_errors(weights, rows)
-        letter_panels((gaps, temperatures, weights))
+        letter_panels((pictures[0], gaps, temperatures, weights), fontsize=10)
     save_figure(figure, path)
 
 

@@ -1,4 +1,4 @@
-"""The study ``l1m3n-algorithms``: L1-M3N by four algorithms (L1-M3N paper, Table 1, Fig. 5 and 6).
+"""The study ``l1m3n-algorithms``: L1-M3N by five algorithms (L1-M3N paper, Table 1, Fig. 5 and 6).
 
 How it works, and what the paper leaves open, stands at the head of ``l1m3n_algorithms.md``.
 """
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from medn_edu.estimators import L1M3N
-from medn_edu.explorers.kit.panels import letter_panels
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.studies.em import SMALL, l1_em
 from medn_edu.studies.kit.models import Model
@@ -132,11 +132,10 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         for ax in axes[-1]:
             ax.set_xlabel("sum of the absolute weights")
         letter_panels(axes.flat)
-        names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(*names, loc="outside upper center", ncols=len(ALGORITHMS))
         folds = {data: groups(by_data[data], "model", constant_of).values() for data in shown}
         texts = [f"{TITLES[data]}: {over(most(fits))}; " for data, fits in folds.items()]
         figure.supxlabel(_TEXTS("note", folds="".join(texts)), fontsize=9, color=MUTED)
+        label_ends(*axes[:, -1])
     save_figure(figure, path)
 
 
@@ -326,7 +325,7 @@ def _gaps(rows: Sequence[Row]) -> str:
 
 L1_STUDY = Study(
     "l1m3n-algorithms",
-    "L1-M3N by four algorithms: error and time",
+    "L1-M3N by five algorithms: error and time",
     fits=_specs,
     fit=Trained(
         _split, models=_MODELS, measure=_measure, measured=("l1_norm", "nonzero", "not_small")

@@ -53,7 +53,7 @@ class _Way:
 
 
 _WAYS = {
-    "": _Way("Plain L-BFGS", "plain", PlainCRF),
+    "": _Way("Plain L-BFGS (L1-CRF: OWL-QN)", "plain", PlainCRF),
     _PRECONDITIONED: _Way("Preconditioned", "preconditioned", TracedCRF),
 }
 

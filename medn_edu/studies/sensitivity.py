@@ -4,8 +4,8 @@ How it works, and what the paper leaves open, stands at the head of ``sensitivit
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from medn_edu.estimators import CRF, L1M3N, M3N, LaplaceMEDN
-from medn_edu.explorers.kit.panels import label_ends, letter_panels
+from medn_edu.explorers.kit.panels import letter_panels
 from medn_edu.explorers.kit.style import MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation
 from medn_edu.studies.em import l1_em
@@ -249,35 +249,50 @@ def _folds(lines: Iterable[dict[str, Any]]) -> str:
     return over(max((line["fits"] for line in lines), default=0))
 
 
-_PANELS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "CRFs": ("penalty λ", ("L2-CRF", "L1-CRF")),
-    "Optima": ("C of M3N, λ of LapMEDN", ("M3N", "LapMEDN variational", "LapMEDN")),
-    f"{_PASSES} passes": (
-        "C of M3N, λ of LapMEDN",
-        tuple(name for name in PRINTED if _ENDING in name),
+@dataclass(frozen=True)
+class _Panel:
+    """A panel of the papers' constants."""
+
+    title: str
+    label: str  # of the axis
+    names: Mapping[str, str]  # as they are called here, by those of the study
+    legend: str  # where it covers no curve
+
+
+_ALIKE = "C of M3N,\nλ of LapMEDN"
+PANELS = (
+    _Panel("CRFs", "penalty λ", {"L2-CRF": "L2-CRF", "L1-CRF": "L1-CRF"}, "upper left"),
+    _Panel(
+        "Optima", _ALIKE,
+        {"M3N": "M3N", "LapMEDN variational": "variational", "LapMEDN": "LapMEDN"}, "upper right",
     ),
-    "L1-M3N in two ways": (
-        "λ of EM, radius of the sub-gradient's ball",
-        ("L1-M3N EM", "L1-M3N online sub-gradient"),
+    _Panel(
+        f"{_PASSES} passes", _ALIKE,
+        {n: n.replace(_ENDING, "").replace(MEAN, ", mean") for n in PRINTED if _ENDING in n},
+        "upper right",
     ),
-    "L1-M3N, exactly": ("price C of a margin violation", ("L1-M3N",)),
-}
+    _Panel(
+        "L1-M3N, two ways", "λ of EM, radius of\nthe sub-gradient's ball",
+        {"L1-M3N EM": "EM", "L1-M3N online sub-gradient": "online\nsub-gradient"}, "center",
+    ),
+    _Panel("L1-M3N, exactly", "price C of\na margin violation", {"L1-M3N": "L1-M3N"}, "upper right"),
+)  # fmt: skip
+"""The panels of the papers' constants, which name each model of `PRINTED`."""
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     lines = means(rows)
     fair = [line for line in lines if line["factor"] is not None]
-    figure = new_figure(9.6, 9.4 if fair else 6)
+    figure = new_figure(9.8, 6.6 if fair else 3.3)
     with styled():
-        upper, middle, *lower = figure.subfigures(3 if fair else 2, 1)
-        printed = [*upper.subplots(1, 3), *middle.subplots(1, 2)]
+        upper, *lower = np.ravel(figure.subfigures(2 if fair else 1, 1))
+        printed = upper.subplots(1, len(PANELS), sharey=True)
         _draw_printed(printed, rows)
         same = _draw_fair(lower[0], fair) if fair else []
         low = 100 * min(values(lines, "error"))
         for ax in (*printed, *same):
             ax.set_ylim(low - 1.5, low + _SHOWN)
-        letter_panels([*printed, *same])
-        label_ends(*printed)
+        letter_panels([*printed, *same], fontsize=10)
     save_figure(figure, path)
 
 
@@ -287,18 +302,20 @@ _SHOWN = 24.0  # points above the smallest error; strong regularisation errs far
 def _draw_printed(axes: Sequence[Any], rows: Sequence[dict[str, Any]]) -> None:
     """Draw mean errors against the papers' constants."""
     by_model = groups(rows, "model")
-    for ax, (title, (label, names)) in zip(axes, _PANELS.items(), strict=True):
-        curves = [curve(name, by_model.get(name, ()), _constant) for name in names]
+    for ax, panel in zip(axes, PANELS, strict=True):
+        curves = [curve(name, by_model.get(name, ()), _constant) for name in panel.names]
         shown = [  # in per cent, without deviations
             replace(c, name=c.name.replace(_ENDING, ""), mean=100 * c.mean, deviation=0 * c.mean)
             for c in curves
             if len(c.x)
         ]
-        draw_against_constant(ax, shown, label=label)
-        ax.set_title(title)
+        draw_against_constant(ax, shown, label=panel.label)
+        ax.xaxis.label.set_fontsize(10)
+        ax.set_title(panel.title)
+        names = [panel.names[c.name] for c in curves if len(c.x)]
+        ax.legend(ax.get_legend_handles_labels()[0], names, handlelength=2, loc=panel.legend)
         ax.label_outer()
-    for ax in (axes[0], axes[3]):
-        ax.set_ylabel("test error (% of labels)")
+    axes[0].set_ylabel("test error (% of labels)")
 
 
 def _draw_fair(figure: Any, lines: Sequence[dict[str, Any]]) -> list[Any]:
@@ -321,13 +338,13 @@ def _draw_fair(figure: Any, lines: Sequence[dict[str, Any]]) -> list[Any]:
             best = 100 * min(values(by_model[names[0]], "error"))
             ax.axhspan(best, best + 100 * POINT, color=MUTED, alpha=0.15, linewidth=0)
         title = "One constant" if names == one else names[0].removesuffix(FAIR)
-        ax.set_title(title.replace(" variational", ",\nvariational"), fontsize=10)
+        ax.set_title(title.replace(" variational", ",\nvariational"))
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.legend(handlelength=2, loc="upper right", title=_SHAPES.get(what))
         ax.grid(axis="y")
     axes[0].set_ylabel("test error (% of labels)")
-    figure.supxlabel("so many times weaker than the strongest regularisation", fontsize=10)
+    figure.supxlabel("regularisation: how many times weaker than the strongest", fontsize=10)
     return list(axes)
 
 

@@ -66,7 +66,7 @@ _SIZES = {
 }
 _EVERY = {"sst-eighth": 8, "sst-quarter": 4}
 _LABELS = ("0", "1", "2", "3", "4")
-SIGNS = ("− −", "−", "0", "+", "+ +")
+SIGNS = ("very\nnegative", "−", "neutral", "+", "very\npositive")
 """How the labels are written in figures."""
 
 PRINTED = {
@@ -370,27 +370,30 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
     """Draw the accuracy of each model on four kinds of phrases, next to the printed ones."""
     lines = {line["model"]: line for line in lines_of(rows) if not line["model"].endswith(WORDS)}
     names = [*lines, *PRINTED]
-    figure = new_figure(13, 1.5 + 0.33 * len(names))
+    heights = dict(
+        zip(names, [k + 0.4 * (k >= len(lines)) for k in range(len(names))], strict=True)
+    )
+    figure = new_figure(13, 1.6 + 0.33 * len(names))
     with styled():
         axes = figure.subplots(1, len(_TITLES), sharey=True)
         for ax, (kind, title) in zip(axes, _TITLES.items(), strict=True):
-            for y, name in enumerate(names):
+            for name, y in heights.items():
                 if name in lines:
                     _draw_line(ax, y, lines[name], kind)
                 elif kind in ("all", "whole"):
                     value = 100 * PRINTED[name][kind == "whole"]
                     ax.plot(value, y, marker="|", color=MUTED, markersize=11, markeredgewidth=2)
                     _write(ax, value, y, MUTED)
-            ax.axhline(len(lines) - 0.5, color=MUTED, linewidth=0.8)
+            ax.axhline(len(lines) - 0.55, color=MUTED, linewidth=0.8)
             ax.set_title(title)
-            ax.set_xlabel("right (% of test phrases)")
+            ax.set_xlabel(f"right (% of {'sentences' if kind == 'whole' else 'phrases'})")
             ax.margins(x=0.25)
             ax.grid(axis="both")
             ax.tick_params(axis="y", length=0)
             ax.spines["left"].set_visible(False)
         letter_panels(axes)
-        ax.set_yticks(range(len(names)), [*lines, *(f"{name} (2013)" for name in PRINTED)])
-        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.set_yticks(list(heights.values()), [*lines, *(f"{name} (2013)" for name in PRINTED)])
+        ax.set_ylim(max(heights.values(), default=0) + 0.6, -0.6)
         figure.supxlabel(_TEXTS("note"), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
@@ -414,17 +417,21 @@ def _draw_words(rows: Sequence[Row], path: Path) -> None:
     shown = sorted((row for row in rows if row["words"]), key=lambda row: ORDER.index(row["model"]))
     words = shown[0]["words"].split()
     heights = [k + 0.7 * (k // _PER_LABEL) for k in range(len(words))]
-    figure = new_figure(2.7 * len(shown) + 1.2, 9.4)
+    figure = new_figure(2.7 * len(shown) + 1.2, 7)
     with styled():
         panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
         for ax, row in zip(panels, shown, strict=True):
             cells = [(k // _PER_LABEL, y) for k, y in enumerate(heights)]
-            draw_dots(ax, numbers(row["word_weights"]).reshape(len(words), -1), heights, cells)
-            ax.set_xticks(range(len(SIGNS)), SIGNS, fontsize=12)
+            draw_dots(
+                ax, numbers(row["word_weights"]).reshape(len(words), -1), heights, cells, size=210
+            )
+            ax.set_aspect("auto")
+            ax.set_xticks(range(len(SIGNS)), SIGNS, fontsize=9.5)
             kept = f"{row['n_words_kept']:,} of {row['n_words']:,} words"
-            ax.set_title(f"{_base_of(row['model'])}\n{kept}", fontsize=13)
-        panels[0].set_yticks(heights, words, fontsize=12)
-        note = textwrap.fill(_TEXTS("words-note"), 38 * len(shown))
+            ax.set_title(f"{_base_of(row['model'])}\n{kept}")
+        letter_panels(panels, fontsize=11)
+        panels[0].set_yticks(heights, words, fontsize=10)
+        note = textwrap.fill(_TEXTS("words-note"), 45 * len(shown))
         figure.supxlabel(note, fontsize=10, color=MUTED)
     save_figure(figure, path)
 

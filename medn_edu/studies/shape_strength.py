@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import letter_panels, readable
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import deviation, half_interval
 from medn_edu.studies import chorales, ocr, synthetic_correlated, synthetic_iid
@@ -437,6 +438,7 @@ def _draw_maps(rows: Sequence[Row], path: Path) -> None:
             bar = figure.colorbar(colours, ax=list(line), extend=look.extend, pad=0.01, aspect=30)
             bar.set_label(look.title)
             bar.outline.set_visible(False)
+        letter_panels(axes[:, 1::3].flat)
         _write_below(figure, _TEXTS("note"))
     save_figure(figure, path)
 
@@ -461,22 +463,22 @@ def _draw_trio(
             spine.set_visible(False)
     left, middle, right = axes
     for ax, ends, label in ((left, kind.ranges.m3n, "M3N"), (right, kind.ranges.l1_m3n, "L1-M3N")):
-        style = series_style(label)
+        colour = readable(series_style(label)["color"])
         constants = np.geomspace(*ends, N_STRENGTHS)
         ticks = range(0, N_STRENGTHS, 2)
-        ax.set_yticks(ticks, [f"{constants[k]:.2g}" for k in ticks], color=style["color"])
+        ax.set_yticks(ticks, [f"{constants[k]:.2g}" for k in ticks], color=colour)
         ax.set_xlim(-0.5, 0.5)
         ax.set_xticks([])
-        ax.set_xlabel(f"{label}:\nits C", color=style["color"], fontweight="bold", labelpad=12)
+        ax.set_xlabel(f"{label}:\nits C", color=colour, fontweight="bold", labelpad=12)
     right.yaxis.tick_right()
     middle.tick_params(labelleft=False)
     whole = [C for C in SHAPES if f"{C:g}".strip("0.") == "1"][::2]
-    middle.set_xticks(np.log10(whole), [f"{C:g}" for C in whole], fontsize=8)
+    middle.set_xticks(np.log10(whole), [f"{C:g}" for C in whole], fontsize=9)
     for ax in axes:  # ticks may lie outside of a coarse map
         ax.set_ylim(y[0], y[-1])
     middle.set_xlim(*_edges(np.log10(sorted({cell["C"] for cell in by_model[_MAP]})))[[0, -1]])
     middle.set_xlabel(
-        "LapMEDN: its shape C", color=series_style("LapMEDN")["color"], fontweight="bold"
+        "LapMEDN: its shape C", color=readable(series_style("LapMEDN")["color"]), fontweight="bold"
     )
     _draw_constants(middle, kind)
     _draw_marks(middle, kind, by_model[_MAP])
@@ -554,6 +556,8 @@ def _draw_plane(rows: Sequence[Row], path: Path) -> None:
         bar = figure.colorbar(colours, ax=list(axes[0]), extend="both", pad=0.01, aspect=30)
         bar.set_label(look.title)
         bar.outline.set_visible(False)
+        letter_panels(axes.flat)
+        axes[0, 0].legend(fontsize=9, loc="upper left")  # for all
         _write_below(figure, _TEXTS("plane-note"))
     save_figure(figure, path)
 
@@ -598,12 +602,11 @@ def _draw_band(ax: Axes, kind: Kind, found: Sequence[dict[str, Any]], look: _Loo
     )  # fmt: skip
     ax.set_xlim(*span)
     ax.set_ylim(low, high)
-    ax.set_xlabel("C")
-    ax.set_ylabel("λ")
+    ax.set_xlabel("shape C")
+    ax.set_ylabel("constant λ")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
         axis.set_major_formatter(lambda value, _: f"$10^{{{value:.0f}}}$")
-    ax.legend(fontsize=8, loc="upper left")
     return colours
 
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from medn_edu.explorers import new_figure, save_figure, styled
+from medn_edu.explorers.kit.panels import label_ends, letter_panels, readable
 from medn_edu.explorers.shrinkage import (
     ShrinkageCurve,
     draw_shrinkage,
@@ -21,6 +24,12 @@ from medn_edu.studies.kit.texts import Texts
 
 _LAM = 4.0  # of the gallery: one of the two of Fig. 1
 _N_POINTS = 121
+_REACH = 4.0  # of both axes
+_GROUND = {
+    "facecolor": "white",
+    "linewidth": 0,
+    "pad": 0.6,
+}  # of names, so that no line strikes them
 
 
 _PANELS: dict[str, Mapping[str, Prior]] = {
@@ -47,7 +56,7 @@ def _panel(spec: FitSpec) -> list[dict[str, Any]]:
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    figure = new_figure(11, 4.6)
+    figure = new_figure(11, 4.2)
     titles = {
         "Fig. 1": "Three priors (MEDN, Figure 1)",
         "gallery": f"The gallery, λ = {_LAM:g}",
@@ -60,11 +69,38 @@ def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             draw_shrinkage(ax, curves, legend=False)
             ax.set_title(title)
             ax.label_outer()
-            ax.set_xlim(-4, 4)
-        for ax, side, columns in ((axes[0], "left", 2), (axes[1], "right", 4)):
-            handles = ax.get_legend_handles_labels()
-            figure.legend(*handles, loc=f"outside lower {side}", ncols=columns)
+            ax.set_xlim(-_REACH, _REACH)
+            _name_steep(ax)
+        letter_panels(axes)
+        label_ends(*axes)
     save_figure(figure, path)
+
+
+def _name_steep(ax: Any) -> None:
+    """Name the curves that leave a panel before its right end, to the right of their lower branches.
+
+    A curve without a lower branch, the exponential prior's, is named above its left end.
+    """
+    falling = []
+    for line in ax.get_lines():
+        eta, mean = line.get_data()
+        name = str(line.get_label())
+        inside = (np.abs(mean) <= _REACH) & (np.abs(eta) <= _REACH)
+        if name.startswith("_") or not inside.any() or eta[inside][-1] > 0.95 * _REACH:
+            continue
+        line.set_label("_")  # the others are named at their ends
+        look = {"color": readable(line.get_color()), "fontsize": 9, "bbox": _GROUND}
+        if mean[inside][0] > 0:
+            ax.text(-0.97 * _REACH, mean[inside][0] + 0.15, name, va="bottom", **look)
+        else:
+            falling.append((-eta[inside][0], name, eta, mean, line.get_color(), look))
+    names = sorted(falling, key=lambda one: one[0])  # the rightmost first, so that few leads cross
+    heights = np.linspace(-0.37, -0.93, max(len(names), 2)) * _REACH
+    for height, (_, name, eta, mean, colour, look) in zip(heights, names, strict=False):
+        point = (float(np.interp(height, mean, eta)), height)
+        ax.plot(*point, ".", color=colour, markersize=6)
+        lead = {"arrowstyle": "-", "color": colour, "lw": 0.8, "relpos": (0, 0.5), "shrinkB": 0}
+        ax.annotate(name, point, (-0.1 * _REACH, height), va="center", arrowprops=lead, **look)
 
 
 def _curves(rows: Sequence[dict[str, Any]]) -> list[ShrinkageCurve]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.explorers.kit.panels import letter_panels
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, styled
 from medn_edu.inference import Potentials, best_labelling
 from medn_edu.samples import pack
@@ -127,7 +127,7 @@ def _truth(data: str, fold: int, seed: int) -> dict[str, float]:
 
 
 def place(model: str) -> int:
-    """Return where a model stands in legends and tables: readings of the papers come last."""
+    """Return where a model stands in panels and tables: readings of the papers come last."""
     return COMPARED.index(model) if model in COMPARED else len(COMPARED)
 
 
@@ -166,7 +166,7 @@ def _by_relevant(rows: Iterable[dict[str, Any]]) -> dict[int, list[dict[str, Any
 def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw MEDN Fig. 3: errors against the number of training sequences."""
     settings = _by_relevant(row for row in rows if row["model"] in COMPARED)
-    figure = new_figure(4.2 * len(settings) + 0.6, 7.4)
+    figure = new_figure(3.8 * len(settings) + 1.8, 6.8)
     with styled():
         axes = figure.subplots(2, len(settings), sharey="row", squeeze=False)
         for column, (n_relevant, part) in zip(axes.T, settings.items(), strict=True):
@@ -174,16 +174,8 @@ def draw_iid(rows: Sequence[dict[str, Any]], path: Path) -> None:
             column[0].set(title=f"{n_relevant} of 100 features relevant", xlabel="")
         for ax in axes[:, 1:].flat:
             ax.set_ylabel("")
-        handles, names = axes[0, 0].get_legend_handles_labels()
-        found = sorted(zip(names, handles, strict=True), key=lambda pair: place(pair[0]))
-        n_columns = min(len(found), 5, int(figure.get_figwidth() / 2.2))  # a column has 2.2 inches
-        figure.legend(
-            [handle for _, handle in found],
-            [name for name, _ in found],
-            loc="outside upper center",
-            ncols=n_columns,
-        )
         finish(figure, axes.flat, rows, "random CRFs")
+        label_ends(*axes[:, -1])
     save_figure(figure, path)
 
 

@@ -14,7 +14,8 @@ from matplotlib.axes import Axes
 
 from medn_edu.datasets.pages import VERSION
 from medn_edu.estimators import L1M3N
-from medn_edu.explorers.kit.panels import letter_panels
+from medn_edu.explorers.kit import palette
+from medn_edu.explorers.kit.panels import label_ends, letter_panels
 from medn_edu.explorers.kit.style import INK, MUTED, new_figure, save_figure, series_style, styled
 from medn_edu.intervals import half_interval
 from medn_edu.studies.kit.fair import (
@@ -312,22 +313,41 @@ def _draw_scores(rows: Sequence[Row], path: Path) -> None:
     """Draw MEDN Fig. 10: both scores against what trains, and what is left after M3N's."""
     lines = [line for line in lines_of(rows) if line["data"].startswith("web")]
     trees = [line for line in lines if line["model"] in NAMES]
-    shown = [line for line in lines if line["model"] in (*NAMES, *_ALONE)]
-    figure = new_figure(12.5, 9.4)
+    named = [line for line in lines if line["model"] in (_REFERENCE, *_ALONE)]
+    figure = new_figure(12.5, 8.2)
     with styled():
         axes = figure.subplots(2, len(_SCORES), sharex=True)
         for (above, below), (score, title) in zip(axes.T, _SCORES.items(), strict=True):
-            above.set_title(title)
-            _draw_lines(above, _curves(shown, score))
+            above.set_title(title[:1].upper() + title[1:])
+            above.set_ylabel(title)
+            _draw_range(above, _curves(trees, score))
+            _draw_lines(above, _curves(named, score))
+            below.set_title("The same, minus that of M3N")
             draw_grouped_errors(
                 below, _curves(trees, f"{score}_more"), unit="records", reference=_REFERENCE
             )
         letter_panels(axes.flat)
-        handles, names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=6)
         n = max(line["draws"] for line in lines)
         figure.supxlabel(_TEXTS("note", draws=counted(n, "draw")), fontsize=9, color=MUTED)
+        label_ends(*axes.flat)
     save_figure(figure, path)
+
+
+def _draw_range(ax: Axes, curves: Sequence[Curve]) -> None:
+    """Draw between which ends all models on trees lie: their curves would cover each other."""
+    sizes = sorted({int(n) for one in curves for n in one.x})
+    means = [{int(n): 100 * m for n, m in zip(one.x, one.mean, strict=True)} for one in curves]
+    at = [[of[n] for of in means if n in of] for n in sizes]
+    ax.fill_between(range(len(sizes)), list(map(min, at)), list(map(max, at)), color=palette.SHADE)
+    for name, end in (("best on trees", max), ("worst on trees", min)):
+        ax.plot(
+            range(len(sizes)),
+            list(map(end, at)),
+            color=MUTED,
+            linestyle="-",
+            linewidth=1,
+            label=name,
+        )
 
 
 def _draw_lines(ax: Axes, curves: Sequence[Curve]) -> None:
@@ -376,6 +396,7 @@ def _draw_trees(rows: Sequence[Row], path: Path) -> None:
         for ax in (*gains, last):
             ax.grid(axis="x")
             ax.tick_params(axis="y", length=0)
+        letter_panels((*gains, last))
         figure.supxlabel(_TEXTS("trees-note", share=share), fontsize=9, color=MUTED)
     save_figure(figure, path)
 
@@ -449,6 +470,7 @@ def _report(rows: Sequence[Row], scale: str) -> Report:
         version=VERSION,
         n_train=N_TRAIN,
         n_test=N_TEST,
+        n_models=len({row["model"] for row in compared if row["model"] in NAMES}),
         draws=counted(most, "draw"),
         share=CHOOSES_AT,
         judging=N_JUDGING,

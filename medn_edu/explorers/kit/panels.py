@@ -45,11 +45,14 @@ def put(artist: Artist, **look: Any) -> None:
     last.update(look)
 
 
-def letter_panels(axes: Iterable[Axes]) -> None:
-    """Put (a), (b), … in front of the panels' titles, in their order, so that captions can name them."""
+def letter_panels(axes: Iterable[Axes], **look: Any) -> None:
+    """Put (a), (b), … in front of the panels' titles, in their order, so that captions can name them.
+
+    ``look`` is that of titles, such as ``fontsize=9``, where it is not the usual one.
+    """
     with styled():
         for k, ax in enumerate(axes):
-            ax.set_title(f"({chr(ord('a') + k)}) {ax.get_title(loc='left')}".rstrip())
+            ax.set_title(f"({chr(ord('a') + k)}) {ax.get_title(loc='left')}".rstrip(), **look)
 
 
 def label_ends(*axes: Axes, size: float = 9) -> None:

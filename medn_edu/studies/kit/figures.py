@@ -189,6 +189,7 @@ def draw_dots(
     weights: np.ndarray,
     heights: Sequence[float],
     cells: Sequence[tuple[float, float]] = (),
+    size: float = 560,
 ) -> None:
     """Draw a table of weights as dots whose area tells the size and whose colour tells the sign.
 
@@ -207,7 +208,7 @@ def draw_dots(
         x = np.flatnonzero(line)
         colours = np.where(line[x] > 0, palette.BLUE, palette.ORANGE)
         ax.scatter(
-            x, np.full(len(x), y), s=560 * np.abs(line[x]) / largest, c=colours, linewidths=0
+            x, np.full(len(x), y), s=size * np.abs(line[x]) / largest, c=colours, linewidths=0
         )
         zeros = np.flatnonzero(line == 0)
         ax.plot(zeros, np.full(len(zeros), y), ".", color=palette.PALE_GREY, markersize=2)
