@@ -8,7 +8,7 @@ import pytest
 from medn_edu import LaplaceMEDN, explorers
 from medn_edu.explorers.frank_wolfe import PRICES, PRIORS, frank_wolfe_passes
 from medn_edu.explorers.l1_path import LAST, draw_sorted_weights, l1_path_frames
-from medn_edu.explorers.majorants import KINDS, MOST_ITERATIONS, majorant_frame
+from medn_edu.explorers.majorants import KINDS, LATE, MOST_ITERATIONS, majorant_frame
 from medn_edu.explorers.projections import projection_frame
 from medn_edu.explorers.variational import variational_trail
 from medn_edu.explorers.working_sets import (
@@ -92,20 +92,25 @@ def test_majorants_lie_above_and_touch(lam, C):
 
 
 def test_majorants_shows_the_frame():
-    explorer = explorers.majorants().set(kind=KINDS[0], number=3, lam=4, C=1.0)
-    frame = majorant_frame(KINDS[0], 3, 4.0, 1.0)
+    explorer = explorers.majorants().set(kind=KINDS[0], number=LATE - 1, lam=2, C=0.5)
+    frame = majorant_frame(KINDS[0], LATE - 1, 2.0, 0.5)
     assert f"mean {frame.means[-1]:.3f}, bound {frame.bounds[-1]:.3f}" in explorer.summary
-    assert f"above it the bound, least at {frame.limit:.3f}," in explorer.frame().alt
     curves, means, costs = explorer.figure.axes
+    assert f"{frame.limit:.3f}" not in explorer.frame().alt, "this is what learners predict"
+    assert not any("bound" in text.get_text() for text in means.texts if text.get_visible())
     drawn = labelled(curves.lines)
     for line, values in (
         (drawn["true cost"], frame.true),
-        (drawn["this iteration's parabola"], frame.parabola),
+        (drawn["parabola"], frame.parabola),
         (means.lines[0], frame.means),
         (costs.lines[0], frame.bounds),
         (costs.lines[1], frame.costs),
     ):
         np.testing.assert_array_equal(line.get_ydata(), values)
+    late = explorer.set(number=LATE).frame()
+    assert f"above it the bound, least at {frame.limit:.3f}, and" in late.alt
+    assert means.texts[1].get_visible()
+    assert means.texts[1].get_text() == f"least bound {frame.limit:.2f}"
     for kind, number, said in (("EM", 1, "one of Algorithm 1"), (KINDS[0], 13, "expected 1 to 12")):
         with pytest.raises(ValueError, match=said):
             majorant_frame(kind, number, 4.0, 1.0)

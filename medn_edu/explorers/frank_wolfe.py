@@ -140,11 +140,11 @@ def _draw_word(ax: Axes, word: int) -> Callable[[FrankWolfePass, list[int], floa
         state = ax.text(0.0, y, "", va="center", fontsize=9)
         bar = ax.add_patch(Rectangle((0, y - 0.33), 0, 0.66, fc=palette.BLUE, ec=INK, lw=0.8))
         rows.append((name, state, bar))
-    ax.set(xlim=(-0.28, 1.22), ylim=(_MOST_ROWS - 0.4, -0.6))
+    ax.set(xlim=(-0.28, 1.22), ylim=(_MOST_ROWS + 0.4, -0.6))
     ax.set_axis_off()
-    ax.plot([0, 0], [-0.5, _MOST_ROWS - 0.5], "-", color=MUTED, lw=0.8)
-    ax.plot([1, 1], [-0.5, _MOST_ROWS - 0.5], ":", color=MUTED, lw=0.8)
-    ax.text(0.97, _MOST_ROWS - 0.7, "all of C", ha="right", fontsize=9, color=MUTED)
+    ax.plot([0, 0], [-0.5, _MOST_ROWS + 0.3], "-", color=MUTED, lw=0.8)
+    ax.plot([1, 1], [-0.5, _MOST_ROWS + 0.3], ":", color=MUTED, lw=0.8)
+    ax.text(0.97, _MOST_ROWS + 0.2, "all of C", ha="right", fontsize=9, color=MUTED)
     _stand_still(ax, f"Labellings of {WORDS[word].word}")
 
     def show(here: FrankWolfePass, order: list[int], C: float) -> None:

@@ -51,6 +51,7 @@ _SORTED: tuple[dict[str, Any], ...] = (
     {"color": palette.VERMILION, "linestyle": ":", "marker": "v"},
 )
 _FLOOR, _TOP = 1e-5, 4.0
+_ROOM = 80.0  # above the weights: for every finite bound on them
 _ZERO = _FLOOR / 4  # height at which exact zeros are drawn
 _SMALL = 1e-3
 
@@ -134,11 +135,11 @@ def _in_order(weights: np.ndarray) -> np.ndarray:
     return np.concatenate([weights[:n].reshape(_N_LABELS, _N_FEATURES).T.ravel(), weights[n:]])
 
 
-def _draw_scale(ax: Axes) -> None:
+def _draw_scale(ax: Axes, top: float = 2 * _TOP) -> None:
     """Make a logarithmic scale of magnitudes, with a strip for exact zeros below it."""
-    powers = range(-4, 1)
+    powers = range(-4, 1 + int(np.log10(top)))
     names = [f"$10^{{{power}}}$" for power in powers]
-    ax.set(yscale="log", ylim=(_ZERO / 1.6, 2 * _TOP), ylabel="$|w_k|$")
+    ax.set(yscale="log", ylim=(_ZERO / 1.6, top), ylabel="$|w_k|$")
     heights = [_ZERO, _FLOOR, *(10.0**power for power in powers)]
     ax.set_yticks(heights, ["0", r"$\leq 10^{-5}$", *names])
     ax.minorticks_off()
@@ -161,7 +162,7 @@ def _draw_weights(ax: Axes) -> Callable[[PathFrame], None]:
     (caps,) = ax.plot(
         [], [], "_", color=INK, ms=9, mew=1.5, label="the most that a solution can have"
     )
-    _draw_scale(ax)
+    _draw_scale(ax, _ROOM)
     ax.set_xlim(-0.8, _AT[-1] + 0.8)
     ax.tick_params(axis="x", length=0)
     title = ax.set_title("λ = 1", pad=24)
@@ -176,7 +177,7 @@ def _draw_weights(ax: Axes) -> Callable[[PathFrame], None]:
         for name, (_, _, part) in _GROUPS.items():
             for dots, chosen in ((solid, ~gone[part]), (hollow, gone[part])):
                 dots[name].set_data(_AT[part][chosen], height[part][chosen])
-        shown = (frame.bounds > _FLOOR) & (frame.bounds < 2 * _TOP)
+        shown = (frame.bounds > _FLOOR) & (frame.bounds < _ROOM)
         caps.set_data(_AT[shown], frame.bounds[shown])
         where = frame.where.replace("after", "After")
         title.set_text(f"{where}: cost {frame.primal:.3f} ≥ optimum ≥ {frame.dual:.3f}")
@@ -272,7 +273,9 @@ def _noise_is_gone(step: int, C: float) -> bool:
 
 _CAPTION = (
     "Above, the size of each of the 36 weights at this $\\lambda$; a short black line is "
-    "the most that a solution can still have. Below, how close each $|\\eta_k| / "
+    "the most that a solution can still have. (After the clean-up there are none: a weight with "
+    "$|\\eta_k| / 2\\sqrt\\lambda$ at one half has no such limit, and any other must be 0.) "
+    "Below, how close each $|\\eta_k| / "
     "2\\sqrt\\lambda$ comes to the dashed line at one half. Compare the two panels weight "
     "by weight: which weights keep their size?"
 )

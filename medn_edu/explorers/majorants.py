@@ -17,13 +17,14 @@ from matplotlib.axes import Axes
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, Slider, Time
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
-from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
+from medn_edu.explorers.kit.style import INK, new_figure, styled
 from medn_edu.priors import LaplacePrior, NormalGammaPrior
 from medn_edu.theory.laplace import jensen_bound
 from medn_edu.theory.variational import cheapest_mean, one_weight_bounds, one_weight_tangents
 
 KINDS = ("Algorithm 1", "touching the KL-norm")  # whose parabolas
 MOST_ITERATIONS = 12
+LATE = 10  # from here on the picture says where the bound is least: learners are asked before
 
 _LOW, _HIGH = -0.8, 2.2  # how far the weight's axis reaches
 _W = np.linspace(_LOW, _HIGH, 301)
@@ -133,23 +134,21 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
     """Draw cost, bound and parabola over the mean."""
     nowhere = np.zeros(2)
     (true,) = ax.plot(nowhere, nowhere, "-", color=INK, lw=2.2, label="true cost")
-    name = "bound, at its best"
-    (bound,) = ax.plot(nowhere, nowhere, "--", color=palette.ORANGE, lw=2.2, label=name)
-    name = "this iteration's parabola"
-    (parabola,) = ax.plot(nowhere, nowhere, "-.", color=palette.BLUE, lw=1.8, label=name)
+    (bound,) = ax.plot(nowhere, nowhere, "--", color=palette.ORANGE, lw=2.2, label="lowest bound")
+    (parabola,) = ax.plot(nowhere, nowhere, "-.", color=palette.BLUE, lw=1.8, label="parabola")
     marks = {"ls": "none", "mec": "white", "zorder": 5}
-    (touch,) = ax.plot([0], [0], color=palette.BLUE, marker="D", ms=9, **marks)
+    (touch,) = ax.plot(
+        [0], [0], color=palette.BLUE, marker="D", ms=9, label="touching point", **marks
+    )
     (mean,) = ax.plot([0], [0], color=palette.BLUE, marker="o", ms=10, **marks)
     (exact,) = ax.plot([0], [0], color=INK, marker="*", ms=14, **marks)
     words = {"textcoords": "offset points", "fontsize": 9, "zorder": 6}
-    touch_text = ax.annotate("touches", (0, 0), (0, 8), ha="center", color=palette.BLUE, **words)
-    mean_text = ax.annotate("mean", (0, 0), (3, 3), ha="left", color=palette.BLUE, **words)
-    exact_text = ax.annotate("exact", (0, 0), (0, -8), ha="center", va="top", color=INK, **words)
+    mean_text = ax.annotate("mean", (0, 0), (3, 3), color=palette.BLUE, **words)
+    exact_text = ax.annotate("exact", (0, 0), (0, -8), va="top", color=INK, **words)
     (drop,) = ax.plot(nowhere, nowhere, ":", color=palette.BLUE, lw=1.2)
-    number = ax.text(0.5, 0.96, "", transform=ax.transAxes, color=MUTED, ha="center", va="top")
     ax.set(xlim=(_LOW, _HIGH), xlabel=r"mean $\mu$ of the weight", ylabel="cost")
     ax.yaxis.set_major_formatter("{x:.2f}")  # so that all ticks are of one width
-    ax.set_title("Over the mean")
+    title = ax.set_title(" ")
 
     def show(frame: MajorantFrame) -> None:
         true.set_data(frame.w, frame.true)
@@ -159,15 +158,17 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
         here = frame.means[-1]
         height = np.interp(here, frame.w, frame.parabola)
         mean.set_data([here], [height])
-        drop.set_data([here, here], [0, height])
+        low, top = -_top(frame.lam, frame.C) / 20, _top(frame.lam, frame.C)
+        drop.set_data([here, here], [low, height])
         touches = [] if np.isnan(frame.touch) or frame.touch > _HIGH else [frame.touch]
         touch.set_data(touches, np.interp(touches, frame.w, frame.parabola))
         exact.set_data([frame.exact], [frame.least])
-        touch_text.set_visible(bool(touches))
-        touch_text.xy = (*touches, *touch.get_ydata()) if touches else (0, 0)
-        mean_text.xy, exact_text.xy = (here, 0), (frame.exact, frame.least)
-        number.set_text(f"iteration {frame.number}")
-        ax.set_ylim(0, _top(frame.lam, frame.C))
+        mean_text.xy, exact_text.xy = (here, low), (frame.exact, frame.least)
+        pair = (mean_text, exact_text) if here <= frame.exact else (exact_text, mean_text)
+        pair[0].set(ha="right", x=-4)  # either side of the line that drops
+        pair[1].set(ha="left", x=4)
+        title.set_text(f"Over the mean, iteration {frame.number}")
+        ax.set_ylim(low, top)
 
     return show
 
@@ -188,14 +189,16 @@ def _draw_means(ax: Axes) -> Callable[[MajorantFrame], None]:
 
     def show(frame: MajorantFrame) -> None:
         means.set_data(np.arange(1, frame.number + 1), frame.means)
-        alike = frame.exact == frame.limit
+        late = frame.number >= LATE
+        alike = late and frame.exact == frame.limit
         exact.set_ydata([frame.exact] * 2)
         exact_text.set_y(frame.exact + 0.05)
         exact_text.set_text(f"exact{', least bound' if alike else ''} {frame.exact:.2f}")
         limit.set_ydata([frame.limit] * 2)
         limit_text.set_y(frame.limit - 0.09)
         limit_text.set_text(f"least bound {frame.limit:.2f}")
-        limit_text.set_visible(not alike)
+        limit.set_visible(late)
+        limit_text.set_visible(late and not alike)
 
     return show
 
@@ -263,9 +266,10 @@ def _arrives(kind: str, number: int, lam: int, C: float) -> bool:
 
 _CAPTION = (
     "The cost of one weight against its mean: the true cost (solid), the lowest bound "
-    "that Algorithm 1 has to offer (dashed), and the parabola that this iteration "
-    "minimises (dash-dotted). Right, the means so far and what they cost. Look at which "
-    "curve the parabola touches, and where the means are heading."
+    "that Algorithm 1 has to offer (orange, dashed), and the parabola that this iteration "
+    "minimises (dash-dotted), which touches one of them at the diamond. Right, the means so "
+    "far and what they cost. Look at which curve the parabola touches, and where the means are "
+    "heading."
 )
 
 
@@ -290,7 +294,7 @@ def majorants() -> Explorer:
             _draw_costs(axes["costs"]),
         ]
         keys, names = axes["curves"].get_legend_handles_labels()
-        figure.legend(keys, names, loc="outside lower center", ncols=3, handlelength=2)
+        figure.legend(keys, names, loc="outside lower center", ncols=4, handlelength=1.8)
 
     def touched(frame: MajorantFrame) -> str:
         if np.isnan(frame.touch):
@@ -313,9 +317,10 @@ def majorants() -> Explorer:
 
     def alt(kind: str, number: int, lam: int, C: float) -> str:
         frame = majorant_frame(kind, number, float(lam), C)
+        least = f", least at {frame.limit:.3f}," if number >= LATE else ""
         return (
             "Left, over the mean of one weight: the true cost, least at "
-            f"{frame.exact:.3f}, above it the bound, least at {frame.limit:.3f}, and the parabola of "
+            f"{frame.exact:.3f}, above it the bound{least} and the parabola of "
             f"iteration {number}, least at {frame.means[-1]:.3f}, which touches {touched(frame)}. "
             f"Right, the mean of each iteration so far and its cost, now {frame.costs[-1]:.3f}."
         )

@@ -162,12 +162,13 @@ def _balls(ax: Axes) -> Show:
         (lines[name],) = ax.plot([0, 0], [0, 0], "-", color=colour, lw=width, zorder=1)
     ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
     ax.set(xlabel="mean μ₁", ylabel="mean μ₂", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
-    lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11)
+    ax.set_anchor("N")  # in a narrow figure too the titles are in line
+    lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11, color=palette.BLUE)
     ax.set_title("Where a line touches the balls")
 
     def show(frame: TouchingFrame) -> None:
         along = 4 * np.array([-frame.direction[1], frame.direction[0]])
-        lam.set_text(f"KL: λ = {in_full(frame.lam)}")
+        lam.set_text(f"λ = {in_full(frame.lam)}")
         ball.set_data(*frame.ball.T)
         area.set_xy(frame.ball)
         for name, points in frame.touched.items():
@@ -183,7 +184,7 @@ def _turned(ax: Axes) -> Show:
     ax.plot(degrees, np.cos(np.deg2rad(degrees)), "-", color=INK, lw=1.2)
     ax.plot([0, 45, 45, 90], [1, 1, 0, 0], "--", color=MUTED, lw=1.2, zorder=3)
     ax.text(58, 0.72, "L2", color=INK)
-    ax.text(42, 0.06, "L1", color=MUTED, ha="right")
+    ax.text(38, 0.06, "L1", color=MUTED, ha="right")
     (turning,) = ax.plot([0], [0], "-", color=palette.BLUE, lw=2.4)
     dots = _dots(ax)
     ax.set(xlim=(0, 90), ylim=(-0.08, 1.1), xticks=(0, 45, 90), yticks=(0, 1))
@@ -228,7 +229,8 @@ def _smaller_weight(ax: Axes) -> Show:
         l2_text.set_y(1.05 * on_l2)
         now.set_data([frame.lam], [smaller])
         before = frame.lam > 1  # else the text would lie across the axis
-        text.set_position((frame.lam * (0.65 if before else 1.5), smaller / 1.15))
+        under = smaller if before else np.interp(250 * frame.lam, LAMS, frame.smaller)
+        text.set_position((frame.lam * (0.65 if before else 1.5), under / 1.15))
         text.set_ha("right" if before else "left")
         text.set_text(f"{smaller:.4f}" if smaller < 0.1 else f"{smaller:.2f}")
 

@@ -79,6 +79,7 @@ def _plane(ax: Axes) -> tuple[Show, list[Artist]]:
     (dot_l1,) = ax.plot([0], [0], "D", color=L1, ms=9, label="on the L1 ball", **marks)
     (dot,) = ax.plot([0], [0], "o", color=INK, ms=8, label="the point", **marks)
     ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
+    ax.set_anchor("N")  # in a narrow figure too the titles are in line
     ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-2, -1, 0, 1, 2), yticks=(-2, -1, 0, 1, 2))
     ax.set_title("Nearest points", pad=18)
 

@@ -199,7 +199,8 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
             drawn.set_visible(key in ((C, -1), (C, here)))
         way.set_data(*np.array([each.weights for each in rounds]).T)
         solution.set_data(*rounds[-1].weights[:, None])
-        title.set_text(f"After round {here}, C = {C:g}")
+        ended = here == len(cutting_plane_rounds(C)) - 1
+        title.set_text(f"{'Ended with' if ended else 'After'} round {here}, C = {C:g}")
 
     return show
 
@@ -221,7 +222,7 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
     ax.set_axis_off()
     ax.set_title("Working sets", pad=6)
     words = "each row a labelling,\nwrong letters filled;\nbold frame: new;\nbar: its α"
-    ax.text(0, MOST_ROWS - 0.3, words, va="top", fontsize=9, color=MUTED)
+    ax.text(0, MOST_ROWS - 0.3, words, va="top", fontsize=10, color=MUTED)
 
     def show(C: float, rounds: Rounds) -> None:
         here, every = rounds[-1], labellings()

@@ -6,15 +6,15 @@ from medn_edu.course.questions.question import Question, nearest
 
 
 def _rest() -> int:
-    from medn_edu.explorers.majorants import KINDS, majorant_frame
+    from medn_edu.explorers.majorants import KINDS, MOST_ITERATIONS, majorant_frame
 
-    frame = majorant_frame(KINDS[0], 1, 4, 1.0)
-    return nearest(frame.limit, frame.exact, frame.means[0], frame.exact / 2, 0)
+    frame = majorant_frame(KINDS[0], MOST_ITERATIONS, 2, 0.5)
+    return nearest(frame.means[-1], frame.exact, frame.means[0], frame.exact / 2, 0)
 
 
 predict_rest = Question(
-    asks="With λ = 4 and C = 1 the exact mean is 0.67, and Algorithm 1 starts at 1. Where will it come "
-    "to rest?",
+    asks="With λ = 2 and C = 0.5 the exact mean is 0.57, and Algorithm 1 starts close to it, at 0.5. "
+    "Where will it come to rest?",
     choices=(
         "At the exact mean",
         "Where it starts",
@@ -22,7 +22,8 @@ predict_rest = Question(
         "At 0",
     ),
     right=_rest,
-    look="Play the iterations, and see which curve each parabola touches. Then choose the other ones.",
+    look="Play the iterations, and see which curve each parabola touches. Do the same at λ = 4 and "
+    "C = 1. Then choose the other parabolas.",
     because="Its parabolas touch the bound, not the true cost, so it comes to rest where the bound is "
     "least.",
 )

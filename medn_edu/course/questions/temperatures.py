@@ -18,7 +18,7 @@ predict_cold = Question(
     "ε = 1 the loss is the CRF's. What is it at ε = 0?",
     choices=(
         "Still the CRF's log-loss",
-        "M3N's hinge, for the margins wanted are not there",
+        "M3N's hinge, because axi's lead is smaller than the margins that M3N wants",
         "Exactly 0",
     ),
     right=_cold,
