@@ -100,6 +100,15 @@ def test_shrinkage_shows_the_frame():
         assert marked(right, right_marker)
 
 
+def test_listed_names_keep_to_the_left_half_of_a_narrow_picture():
+    explorer = explorers.shrinkage().set(prior="normal-inverse Gaussian")  # bold: the longest
+    explorer._fit({"width": 460, "ratio": 1})  # noqa: SLF001
+    explorer.frame()
+    right = explorer.figure.axes[1]
+    listed = [text.get_window_extent() for text in right.texts if text.get_position()[0] < 0]
+    assert max(box.x1 for box in listed) < right.transData.transform((0, 0))[0]
+
+
 def test_every_shrinkage_curve_has_its_name_where_it_ends():
     explorer = explorers.shrinkage()
     _, right = explorer.figure.axes

@@ -72,7 +72,7 @@ INTERVAL = "expected the two ends of an open interval around 0"
         *((Altered(domain=bad), INTERVAL) for bad in [None, 3.0, (-1, 0, 1)]),
         (
             Altered(GaussianPrior(), domain=(-1.0, 1.0)),
-            "If eta may go beyond 1, give a larger domain",
+            "If eta may go beyond -1, give a larger domain",
         ),
         (Altered(domain=(-1.0, 2.0)), "to the end -1 of its domain"),
     ],
