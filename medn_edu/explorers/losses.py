@@ -169,7 +169,7 @@ def _draw_labellings(left: Axes, right: Axes) -> Callable[[LossesFrame], None]:
     v_bars = right.barh(at, 0 * at, height=0.62, color=_OTHERS, ec=_HINGE, lw=0.5)
     v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
     right.axvline(0, color=MUTED, lw=0.8)
-    right.set(xlim=(-_WIDEST, 7.2), ylim=left.get_ylim(), xticks=[], yticks=[])
+    right.set(xlim=(-_WIDEST, 8.6), ylim=left.get_ylim(), xticks=[], yticks=[])
     right.spines[["left", "bottom"]].set_visible(False)
     left.spines["bottom"].set_visible(False)
     right.set_title("Violation", y=1, pad=30)
