@@ -145,11 +145,13 @@ def test_the_film_is_the_solvers_run(C: float) -> None:
     np.testing.assert_allclose(last.weights, result.weights, atol=1e-12)
     np.testing.assert_allclose(last.alpha, listed(result.alpha, N_WORDS), atol=1e-12)
     assert len(frames) == N_PASSES + 1
+    wrong = ~(frames[0].alpha > 0)  # at first every word has all on its truth
     for before, here in itertools.pairwise(frames):
         assert here.dual <= here.primal
         assert here.dual >= before.dual - 1e-12
         np.testing.assert_allclose(here.alpha.sum(axis=1), C)
-        assert (here.new == (here.alpha > 0) & ~(before.alpha > 0)).all()
+        assert (here.new == (here.alpha > 0) & ~(before.alpha > 0) & wrong).all()
+        assert not (here.gone & ~wrong).any(), "the truth is none of the wrong labellings"
         assert not (here.gone & (here.alpha > 0)).any()
         assert (before.gone <= here.gone | here.new).all(), "gone until it comes again"
         assert here.primal == pytest.approx(problem.primal(here.weights))

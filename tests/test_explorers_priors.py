@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 
 from medn_edu import explorers
 from medn_edu.explorers.losses import with_minus
@@ -78,13 +79,34 @@ def test_shrinkage_shows_the_frame():
         lines = {line.get_label(): line for line in right.lines}
         assert np.polyfit(*lines["Gaussian"].get_data(), 1)[0] == pytest.approx(slope)
     assert explorer.set(prior="Laplace", eta=1.5, matched=False).summary.endswith(
-        "posterior mean 1.71, standard deviation 2.02, mode 0.00; a Gaussian of the prior's variance "
-        "has the mean 0.75."
+        "mode 0.00; under the standard normal (dashed) the mean is 1.50."
     )
+    assert explorer.set(matched=True).summary.endswith(
+        "; under a Gaussian of the same variance (dashed) the mean is 0.75."
+    )
+    assert "dashed" not in explorer.set(prior="Gaussian").summary
+    seen = {
+        "box": [False, True, True],
+        "two-point": [True, False, True],
+        "spike and slab": [True] * 3,
+    }
+    for prior, expected in seen.items():  # a grey bar, a dashed line, and the posterior's line
+        explorer.set(prior=prior, matched=False).frame()
+        assert [key.get_visible() for key in left.get_legend().findobj(Line2D)] == expected
+    explorer.set(prior="Laplace")
     for eta, left_marker, right_marker in ((1.9, ">", "^"), (0.0, "^", "o")):
         explorer.set(eta=eta).frame()  # a mean beyond the axes is marked at their edge
         assert marked(left, left_marker)
         assert marked(right, right_marker)
+
+
+def test_listed_names_keep_to_the_left_half_of_a_narrow_picture():
+    explorer = explorers.shrinkage().set(prior="normal-inverse Gaussian")  # bold: the longest
+    explorer._fit({"width": 460, "ratio": 1})  # noqa: SLF001
+    explorer.frame()
+    right = explorer.figure.axes[1]
+    listed = [text.get_window_extent() for text in right.texts if text.get_position()[0] < 0]
+    assert max(box.x1 for box in listed) < right.transData.transform((0, 0))[0]
 
 
 def test_every_shrinkage_curve_has_its_name_where_it_ends():

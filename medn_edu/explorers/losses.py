@@ -131,7 +131,7 @@ def _draw_curves(ax: Axes) -> Callable[[LossesFrame], None]:
     looks = {"ha": "right", "va": "top", "fontweight": "bold", "fontsize": 9, "in_layout": False}
     log_text = ax.text(1, 0.99, "", color=palette.ORANGE_TEXT, transform=ax.transAxes, **looks)
     hinge_text = ax.text(1, 0.93, "", color=_HINGE, transform=ax.transAxes, **looks)
-    ax.text(-1, 1.06, "letters wrong", color=MUTED, fontsize=9, in_layout=False)
+    wrong_text = ax.text(1, 0.87, "", color=MUTED, transform=ax.transAxes, **looks)
 
     def show(frame: LossesFrame) -> None:
         w, (left, right) = frame.habit, frame.hinge_slopes
@@ -149,6 +149,7 @@ def _draw_curves(ax: Axes) -> Callable[[LossesFrame], None]:
         log_text.set_text(f"■ log-loss {frame.log_loss:.2f}, slope {with_minus(frame.log_slope)}")
         span = " to ".join(with_minus(value, 0) for value in sorted({left, right}))
         hinge_text.set_text(f"● hinge {frame.hinge:.2f}, slope {span}")
+        wrong_text.set_text(f"⋯ letters wrong {frame.wrong:.0f}")
 
     return show
 
@@ -168,7 +169,7 @@ def _draw_labellings(left: Axes, right: Axes) -> Callable[[LossesFrame], None]:
     v_bars = right.barh(at, 0 * at, height=0.62, color=_OTHERS, ec=_HINGE, lw=0.5)
     v_texts = [right.text(0, y, "", va="center", fontsize=9) for y in at]
     right.axvline(0, color=MUTED, lw=0.8)
-    right.set(xlim=(-_WIDEST, 7.2), ylim=left.get_ylim(), xticks=[], yticks=[])
+    right.set(xlim=(-_WIDEST, 8.6), ylim=left.get_ylim(), xticks=[], yticks=[])
     right.spines[["left", "bottom"]].set_visible(False)
     left.spines["bottom"].set_visible(False)
     right.set_title("Violation", y=1, pad=30)

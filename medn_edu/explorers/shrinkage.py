@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
 
 from medn_edu import priors
 from medn_edu.explorers.kit import palette
@@ -134,7 +136,7 @@ def shrinkage_curve(
     low, high : float
         From where to where, as far as the domain goes.
     n_points : int
-        Number of points, denser towards both ends, where a mean may leave every bound.
+        Number of points, denser towards both ends, where a mean may grow without bound.
 
     Returns
     -------
@@ -167,7 +169,7 @@ def shrinkage_curve(
 def draw_shrinkage(
     ax: Axes, curves: Iterable[ShrinkageCurve], *, reach: float = 4.0, legend: bool = True
 ) -> None:
-    """Draw shrinkage curves, with a dotted line where a mean leaves every bound.
+    """Draw shrinkage curves, with a dotted line where a mean grows without bound.
 
     Parameters
     ----------
@@ -210,6 +212,7 @@ def draw_shrinkage(
 _ETA, _WEIGHT = 3.0, 4.0  # how far the axes reach
 _W = np.linspace(-_WEIGHT, _WEIGHT, 801)
 _TOP = 0.82  # height of the highest density
+_NARROW = 7.5  # inches, below which a long name would cross the middle
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +321,12 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
     ax.spines["left"].set_visible(False)
     ax.set_title("The prior, tilted")
     corner = {"loc": "upper left", "bbox_to_anchor": (-0.02, 1.02 + 0.04 * flat)}
-    legend = ax.legend(**corner, handlelength=2, ncols=2 if flat else 1)
+    grey = Line2D([], [], color=palette.PALE_GREY, lw=9, solid_capstyle="butt")
+    legend = ax.legend(
+        [(grey, before), after], [before.get_label(), after.get_label()], **corner,
+        handlelength=2, ncols=2 if flat else 1, handler_map={tuple: HandlerTuple(ndivide=1)},
+    )  # fmt: skip
+    grey_key, dashed_key, after_key = legend.findobj(Line2D)
 
     def show(frame: TiltingFrame) -> None:
         unit = _TOP / frame.peak
@@ -329,8 +337,11 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
         for bars, mass in ((bars_before, frame.mass_before), (bars_after, frame.mass_after)):
             tops = zip(frame.points, _TOP * mass, strict=True)
             bars.set_segments([np.array([[point, 0.0], [point, top]]) for point, top in tops])
-        for artist in (after, legend.legend_handles[1], area, bars_after):
+        for artist in (after, after_key, area, bars_after):
             artist.set_color(STYLES[frame.name]["color"])
+        spread, pointed = bool(frame.before.any()), bool(frame.points.size)
+        for artist, seen in ((before, spread), (dashed_key, spread), (grey_key, pointed)):
+            artist.set_visible(seen)
         for artist in (after, area, mean_line, mean_dot, mean_text):
             artist.set_visible(frame.exists)
         no_text.set_visible(not frame.exists)
@@ -433,12 +444,16 @@ def _names(ax: Axes) -> Show:
                 left[name] = float(np.interp(_WEIGHT, curve.mean, curve.eta))
             else:
                 ended[name] = float(curve.mean[-1])
-            words = name.replace("-inverse ", "-inverse\n") if name in ended else name
+            broken = name in ended or ax.figure.get_figwidth() < _NARROW
+            words = name.replace("-inverse ", "-inverse\n") if broken else name
             chosen = name == frame.name
             texts[name].set(text=words, color=INK if chosen else MUTED)
             texts[name].set_fontweight("bold" if chosen else "normal")
-        for k, name in enumerate(sorted(left, key=lambda name: left[name])):
-            texts[name].set_position((-0.92 * _ETA, (0.745 - 0.115 * k) * _WEIGHT))
+        line = 0.745
+        for name in sorted(left, key=lambda name: left[name]):
+            more = 0.09 * texts[name].get_text().count("\n")
+            texts[name].set_position((-0.92 * _ETA, (line - more / 2) * _WEIGHT))
+            line -= 0.115 + more
         heading.set_visible(bool(left))
         lowest = -np.inf
         for name in sorted(ended, key=lambda name: ended[name]):
@@ -458,22 +473,24 @@ def _sentence(frame: TiltingFrame, lam: int, matched: bool) -> str:
     if matched:
         constant = f" of variance 2/λ = {2 / lam:.2f}"
     setting = f"{frame.name} prior{constant}, η = {frame.eta:.1f}"
-    prior, zero = frame.prior, np.zeros(1)
+    prior = frame.prior
     if not frame.exists:
         low, high = prior.domain
         domain = f"{low:.2f} < η < {high:.2f}" if np.isfinite(low) else f"η < {high:.2f}"
         return f"{setting}: no posterior, for η is outside the domain {domain}."
     deviation = np.sqrt(prior.variance(np.array([frame.eta]))[0])
-    gaussian_mean = (prior.mean(zero) + frame.eta * prior.variance(zero))[0]
     mode = "" if frame.mode is None else f", mode {frame.mode + 0.0:.2f}"
-    return (
-        f"{setting}: posterior mean {frame.mean:.2f}, standard deviation {deviation:.2f}{mode}; a "
-        f"Gaussian of the prior's variance has the mean {gaussian_mean:.2f}."
-    )
+    other = ""
+    if frame.name != "Gaussian":
+        mean = _gallery(float(lam), matched)[0]["Gaussian"].mean(np.array([frame.eta]))[0]
+        gaussian = "a Gaussian of the same variance" if matched else "the standard normal"
+        other = f"; under {gaussian} (dashed) the mean is {mean:.2f}"
+    found = f"posterior mean {frame.mean:.2f}, standard deviation {deviation:.2f}"
+    return f"{setting}: {found}{mode}{other}."
 
 
 @lesson(
-    "Near η = √λ the Laplace posterior's mean leaves every bound, and its mode is still 0.",
+    "Near η = √λ the Laplace posterior's mean grows without bound, and its mode is still 0.",
     {"prior": "Laplace", "eta": 1.9, "lam": 4, "matched": False},
 )
 def _runs_away(**values: Any) -> bool:
@@ -518,10 +535,11 @@ def _selects(**values: Any) -> bool:
 
 
 _CAPTION = (
-    "Left, the chosen prior (dashed) and what tilting makes of it. Right, the posterior's mean "
-    "against the natural parameter η: the curve of the chosen prior is thick, with a dot at the "
-    "present η (none where no posterior exists), and the Gaussian's dashed. Compare the dot with the "
-    "Gaussian at the same η: is the weight smaller, as large, or larger?"
+    "Left, the chosen prior (dashed; a grey bar is the probability of a single weight) and what "
+    "tilting makes of it. Right, the posterior's mean against the natural parameter η: the curve of "
+    "the chosen prior is thick, with a dot at the present η (none where no posterior exists), and the "
+    "Gaussian's dashed. Compare the dot with the Gaussian at the same η: is the weight smaller, as "
+    "large, or larger?"
 )
 
 

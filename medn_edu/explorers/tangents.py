@@ -35,6 +35,7 @@ _ETA, _MEAN = 2.75, 4.0  # how far the axes reach
 _LOW, _HIGH = -4.4, 3.5  # of Lambda
 _DEEPEST = -3.75  # where an intercept far below is marked
 _COST = 3.9  # how high the axis of the conjugate reaches
+_NARROW = 7.0  # inches
 _TANGENT, _SEGMENT = palette.GREEN, palette.PINK
 _PIECE: dict[str, object] = {"color": _SEGMENT, "ls": "-", "lw": 5, "solid_capstyle": "butt"}
 
@@ -165,7 +166,8 @@ def _conjugate(ax: Axes) -> Show:
             run = 1.6 / np.hypot(1, frame.eta)  # longer than the point is wide
             around = np.array([-run, run])
             price.set_data(frame.slope + around, frame.kl + frame.eta * around)
-            outside = "" if inside else ", outside"
+            narrow = ax.figure.get_figwidth() < _NARROW  # has no room for another word
+            outside = "" if inside or narrow else ", outside"
             text.set_text(f"Λ*({_signed(frame.slope)}) = {frame.kl:.2f}{outside}")
 
     return show
@@ -238,9 +240,10 @@ def _saturates(prior: str, eta: float) -> bool:
 
 
 _CAPTION = (
-    "Left, a prior (dashed) and what tilting makes of it, and below it the divergence, the price of "
-    "its mean. Right, the curve Λ with its tangent (green, dashed) at the present η. Follow the tangent "
-    "back to η = 0, and compare the number there with the divergence on the left."
+    "Left, a prior (dashed; a grey bar is the probability of a single weight) and what tilting makes "
+    "of it, and below it the divergence, the price of its mean. Right, the curve Λ with its tangent "
+    "(green, dashed) at the present η. Follow the tangent back to η = 0, and compare the number there "
+    "with the divergence on the left."
 )
 
 

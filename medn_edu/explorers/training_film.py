@@ -88,8 +88,8 @@ class FilmFrame:
 
     weights: np.ndarray
     alpha: np.ndarray  # dual variables, a row per word and a column per labelling
-    new: np.ndarray  # whose dual variables are positive now and were not one pass ago
-    gone: np.ndarray  # whose dual variables were positive once and are exactly zero now
+    new: np.ndarray  # wrong ones whose dual variables are positive now and were not one pass ago
+    gone: np.ndarray  # wrong ones whose dual variables were positive once and are exactly zero now
     margins: np.ndarray  # over each word's runner-up, the best of its wrong labellings
     wanted: np.ndarray  # Hamming losses of the runners-up
     wrong: int  # letters of the training words that are read wrong
@@ -150,12 +150,13 @@ def training_frames(C: float) -> tuple[FilmFrame, ...]:
     alpha[range(N_WORDS), _true_rows()] = C
     frames: list[FilmFrame] = []
     before = ever = alpha > 0
+    wrong = ~before
 
     def keep(weights: np.ndarray, alpha: np.ndarray, primal: float, dual: float) -> None:
         positive = alpha > 0
         frames.append(
             FilmFrame(
-                weights.copy(), alpha, positive & ~before, ever & ~positive,
+                weights.copy(), alpha, positive & ~before & wrong, ever & ~positive & wrong,
                 *runners_up(problem, weights),
                 _misread(problem, weights, train),
                 _misread(problem, weights, test) / len(test.labels),
@@ -190,7 +191,7 @@ def _draw_margins(ax: Axes) -> Callable[[FilmFrame], None]:
     at = np.arange(N_WORDS)
     ax.axhline(0, color=INK, lw=0.8, zorder=0)
     missing = ax.vlines(at, 0, 0, color=ERROR, lw=2.2, alpha=0.6)
-    (wanted,) = ax.plot(_NOWHERE, _NOWHERE, "_", color=INK, ms=18, mew=2)
+    wanted = ax.hlines(0 * at, at - 0.33, at + 0.33, color=INK, lw=2)
     kinds = [
         ("o", palette.BLUE, 7, "far enough ahead"),
         ("v", ERROR, 8, "too close"),
@@ -210,7 +211,9 @@ def _draw_margins(ax: Axes) -> Callable[[FilmFrame], None]:
         missing.set_segments(
             [[(x, m), (x, end)] for x, m, end in zip(at, margins, ends, strict=True)]
         )
-        wanted.set_data(at, frame.wanted)
+        wanted.set_segments(
+            [[(x - 0.33, y), (x + 0.33, y)] for x, y in zip(at, frame.wanted, strict=True)]
+        )
         behind = frame.behind
         chosen = (~frame.short, frame.short & ~behind, behind)
         for line, which in zip(points, chosen, strict=True):

@@ -158,7 +158,7 @@ def _plane(ax: Axes) -> Show:
     hollow = {"mfc": "white", "mec": INK, "mew": 1.4}
     (mode,) = ax.plot([0], [0], "v", ms=13, zorder=6, **hollow, **marks)
     (mean,) = ax.plot([0], [0], "o", color=INK, mec="white", ms=9, zorder=7, **marks)
-    ax.set(xlim=(_LOW, _HIGH), ylim=(_LOW, _HIGH), aspect="equal")
+    ax.set(xlim=(_LOW, _HIGH), ylim=(_LOW, _HIGH), aspect="equal", anchor="N")
     ax.set(xlabel="$w_1$, weight of the ink", ylabel="$w_2$, weight of the habit")
     ax.set_title("The posterior and its mean")
     names = ["posterior mean μ", "posterior mode", "prior mean"]

@@ -84,12 +84,11 @@ def _draw_paths(ax: Axes) -> Callable[[ViterbiTable, int], None]:
     for k, y in enumerate(at):
         name = {"va": "center", "ha": "right", "fontsize": 9, "family": "monospace", "zorder": 9}
         ax.text(-0.25, y, text(_PATHS[k]), **name)
-    ax.set(
-        xlim=(-0.1, 15.5), ylim=(at[-1] + 0.8, -0.8), yticks=[], xlabel="score of the whole path"
-    )
+    ax.set(xlim=(-0.1, 14), ylim=(at[-1] + 0.8, -0.8), xticks=[0, 5, 10], yticks=[])
+    ax.set_xlabel("score of the whole path")
     for label in range(3):
-        y, words = at[9 * label + 4], f"ends\nin {LETTERS[label]}"
-        ax.text(15.4, y, words, ha="right", va="center", color=MUTED, zorder=9)
+        y, words = at[9 * label + 4], f"ends in {LETTERS[label]}"
+        ax.text(-2.6, y, words, rotation=90, ha="right", va="center", color=MUTED, zorder=9)
     ax.spines["left"].set_visible(False)
     title = ax.set_title("", y=1.0)
 

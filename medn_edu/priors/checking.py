@@ -182,7 +182,7 @@ def _check_steep(prior: Prior, name: str, end: float) -> None:
     if abs(mean[0]) == np.inf or second >= _STEEP * first > 0 or np.isinf(second):
         return
     raise ValueError(
-        f"mean of {name} stays finite, about {mean[-1]:.6g}, towards the end {end:.6g} of its "
-        "domain; expected it to grow without bound there (a steep prior), or P1 may have no "
-        "minimiser; or does the domain reach further?"
+        f"mean of {name} stays finite, about {mean[-1]:.3g}, as eta goes to the end {end:.6g} of its "
+        "domain; expected a steep prior, whose mean grows without bound there. With any other one P1 "
+        f"may have no minimiser. If eta may go beyond {end:.6g}, give a larger domain."
     )

@@ -28,8 +28,8 @@ class Slip:
     title: str  # what it is about, in a few words
     severity: str  # a key of `SEVERITIES`: what it spoils
     quote: str
-    printed: str
-    corrected: str
+    printed: str  # a formula, or a sentence where words say more
+    corrected: str  # the same
     why: str  # what is wrong, in a sentence or two
     matters: str  # who would notice: an implementation, a proof, a conclusion, or nobody
     truth: str  # what tells which formula is right, computed without either
