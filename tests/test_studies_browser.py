@@ -11,19 +11,16 @@ from scipy import stats
 
 from medn_edu.explorers import Explorer, new_figure, save_figure
 from medn_edu.studies import browser
-from medn_edu.studies.browser import (
+from medn_edu.studies.browser import ResultBrowser, ocr_results, study_picture, synthetic_results
+from medn_edu.studies.claims import scores
+from medn_edu.studies.kit.model_errors import (
     FAIR,
-    ResultBrowser,
     StudyErrors,
     browser_frame,
     mean_interval,
-    ocr_results,
     reading_of,
     study_errors,
-    study_picture,
-    synthetic_results,
 )
-from medn_edu.studies.claims import scores
 
 MODELS = ("CRF", "M3N")
 

@@ -56,7 +56,8 @@ predict_longer = Question(
 
 
 def _paired() -> int:
-    from medn_edu.studies.browser import _iid_place, study_errors
+    from medn_edu.studies.browser import _iid_place
+    from medn_edu.studies.kit.model_errors import study_errors
     from medn_edu.studies.kit.stored import stored_rows
 
     rows = [row for row in stored_rows("synthetic-iid") if row["data"] == "iid-10-50"]
@@ -86,7 +87,8 @@ predict_paired = Question(
 
 
 def _constant() -> int:
-    from medn_edu.studies.browser import _ocr_place, study_errors
+    from medn_edu.studies.browser import _ocr_place
+    from medn_edu.studies.kit.model_errors import study_errors
     from medn_edu.studies.kit.stored import stored_rows
 
     rows = [row for row in stored_rows("ocr") if row["data"] == "ocr-100"]
