@@ -100,7 +100,7 @@ def test_names_tell_models_and_readings() -> None:
         ("L1-M3N", FAIR),
         ("LapMEDN variational", "papers' constants, C = 1"),
         ("M3N", "papers' constants, 200 passes"),
-        ("L1-M3N", "papers' constants, at its optimum"),
+        ("L1-M3N", "papers' constants, at the optimum"),
         ("notes", FAIR),
     ]
 
@@ -333,7 +333,7 @@ def test_the_papers_constants_take_the_place_of_chosen_ones(ocr: Explorer) -> No
     assert "LapMEDN variational" in ocr.summary
     assert "M3N" not in ocr.set(reading=reading, m3n=False).summary
     optimum = ocr.set(
-        reading="papers' constants, at its optimum", reference="M3N", m3n=True
+        reading="papers' constants, at the optimum", reference="M3N", m3n=True
     ).summary
     assert "M3N at its optimum +5.0 ±" in optimum
 

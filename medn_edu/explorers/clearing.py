@@ -126,7 +126,7 @@ def _errors(ax: Axes) -> Callable[[ClearingFrame, float], None]:
     zeros = np.zeros(len(COUPLINGS))
     (others,) = ax.plot(COUPLINGS, zeros, "-", color=palette.BLUE, label="of plain parts")
     (fine,) = ax.plot(COUPLINGS, zeros, "--", color=palette.VERMILION, label="of lines and corners")
-    (now,) = ax.plot([0, 0], [0, 0], "o", color=MUTED, mec="white", ms=8, zorder=3)
+    (now,) = ax.plot([0, 0], [0, 0], "o", color=MUTED, mec="white", ms=8, zorder=3, clip_on=False)
     ax.set(xlim=(0, COUPLINGS[-1]), ylim=(0, 75), yticks=(0, 25, 50, 75))
     ax.set(xlabel="strength of the coupling", ylabel="wrong pixels (%)")
     ax.set_title("Too weak, too strong")

@@ -243,7 +243,7 @@ def hardening() -> Explorer:
 
 
 def _named(epsilon: float) -> str:
-    return f"{epsilon:.3g}"
+    return f"1/{1 / epsilon:g}" if 0 < epsilon < 0.1 else f"{epsilon:g}"
 
 
 EXHIBIT = Exhibit("From soft to hard, and a gap that stays", "loopy", hardening, 2)

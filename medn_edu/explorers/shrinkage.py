@@ -362,8 +362,9 @@ def tilted_density(ax: Axes, *, flat: bool = False) -> Show:
 
 def _mode(ax: Axes) -> Show:
     """Mark the posterior's mode above its density."""
-    (dot,) = ax.plot([0], [0], "v", mfc="white", mec=INK, ms=7, clip_on=False)
+    (dot,) = ax.plot([0], [0], "v", mfc="white", mec=INK, ms=7, clip_on=False, zorder=5)
     text = ax.text(0, 0, "", va="center", fontsize=9)
+    text.set_bbox({"fc": "white", "ec": "none", "pad": 0.5})  # the prior's curve may pass there
 
     def show(frame: TiltingFrame) -> None:
         mode = frame.mode

@@ -261,8 +261,9 @@ def _below_the_bars(frame: TwoWeightsFrame) -> str:
 
 def _missing(frame: TwoWeightsFrame) -> str:
     """Return how much of the posterior lies on the wrong side of lines that the mean lies on."""
-    shares = sorted({f"{frame.missing[k]:.0%}" for k in frame.bound})
-    return f"{' to '.join({shares[0]: None, shares[-1]: None})} of the posterior"
+    shares = [frame.missing[k] for k in frame.bound]
+    ends = dict.fromkeys(f"{end:.0%}" for end in (min(shares), max(shares)))
+    return f"{' to '.join(ends)} of the posterior"
 
 
 def _slack(frame: TwoWeightsFrame) -> str:

@@ -238,7 +238,8 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
                         box.set_facecolor(palette.VERMILION if wrong else "white")
                         box.set_alpha(1.0 if here.kept[mine[j]] else 0.3)
                         box.set_linewidth(1.8 if here.new[mine[j]] else 0.8)
-                bar.set_width(2.4 * here.alpha[mine[j]] / C if shown else 0.0)
+                alpha = here.alpha[mine[j]] if shown else 0.0
+                bar.set_width(max(0.3, 2.4 * alpha / C) if alpha > 0 else 0.0)  # each can be seen
 
     return show
 
@@ -337,8 +338,8 @@ def working_sets() -> Explorer:
         return (
             f"C = {C:g}, after round {here.number}: {here.kept.sum()} of 62 labellings in the "
             f"working sets, {(here.alpha[here.kept] > 0).sum()} of them with dual variables above 0; "
-            f"weights {text(here)}; lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, "
-            f"{closed}.{end}"
+            f"weights {text(here)}, whose true cost is {here.cost:.3f}; lower bound {here.lower:.3f}, "
+            f"upper bound {here.upper:.3f}, {closed}.{end}"
         )
 
     def alt(rounds: int, C: float) -> str:

@@ -94,9 +94,8 @@ class ResultBrowser:
         )  # fmt: skip
         self._lines, self._bars = [], []
         for name in self._models:
-            style = series_style(name)
-            dashed = {"linestyle": "--"} if name.endswith(MEAN) else {}
-            (line,) = ax.plot([], [], **{**style, **dashed, "linewidth": 1.5, "markersize": 5.5})
+            style = _style(name)
+            (line,) = ax.plot([], [], **{**style, "linewidth": 1.5, "markersize": 5.5})
             self._lines.append(line)
             self._bars.append(ax.vlines([], 0, 0, colors=style["color"], lw=1.8))
         ax.set_xlim(sizes[0] - 0.08 * span, sizes[-1] + 0.08 * span)
@@ -111,7 +110,7 @@ class ResultBrowser:
         self._threads = ax.plot([], [], color=_FAINT, lw=0.8, zorder=1)[0]
         self._dots, self._means, self._ranges = [], [], []
         for name in self._models:
-            style = {**series_style(name), "linestyle": "none"}
+            style = {**_style(name), "linestyle": "none"}
             (dots,) = ax.plot([], [], **{**style, "markersize": 4}, alpha=0.55, zorder=2)
             hollow = style.keys() & {"markerfacecolor", "markerfacecoloralt"}
             edge = style["color"] if hollow else "white"
@@ -207,6 +206,12 @@ class ResultBrowser:
 def _named(name: str) -> str:
     """Return a name as it is shown."""
     return name.replace("six lam", "six λ")
+
+
+def _style(name: str) -> dict[str, Any]:
+    """Return a model's style; that of the mean slack differs from that of the sum."""
+    mean = {"linestyle": "--", "marker": "*"} if name.endswith(MEAN) else {}
+    return {**series_style(name), **mean}
 
 
 def _folded(name: str) -> str:
@@ -457,8 +462,8 @@ def _caption(each: str) -> str:
         "the colour and mark of its row at the right. Right, the same at the shaded size: a large mark "
         f"for the mean, below it a bar for its interval, a small mark for each {each}, and thin lines "
         f"that join those of one {each}. "
-        "Watch how wide the intervals of the errors themselves are (subtract *nothing*), and how much "
-        "narrower those of differences to one model."
+        "Compare how wide the intervals of the errors themselves are (subtract *nothing*) with those of "
+        "differences to one model."
     )
 
 

@@ -121,7 +121,7 @@ class Number(Check):
         """Say in which way a number differs that is no typical mistake."""
         if not math.isfinite(value):
             return f"that is {value}; was something divided by 0, or its logarithm taken?"
-        if value * self.right < 0:
+        if (value < 0 < self.right) or (self.right < 0 < value):
             size_agrees = agrees(-value, self.right)
             return "only the sign is wrong." if size_agrees else "check the sign first."
         if 0 < self.right < 1 and agrees(value / 100, self.right):

@@ -170,7 +170,7 @@ predict_divergence = Question(
     "Which one is it?",
     choices=("The Gaussian", "The Laplace prior with λ = 4", "The box", "The two-point prior"),
     right=_divergence,
-    look="Set η to 1.9 and change the prior. Find the one under which the intercept can never fall far.",
+    look="Set η to 1.9 and change the prior. Find the one whose intercept falls deepest.",
     because="Its tail falls only like an exponential, so tilting moves the mean off to infinity as η "
     "comes near the end of the domain.",
 )

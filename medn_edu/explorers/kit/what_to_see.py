@@ -60,7 +60,7 @@ class WhatToSee:
         verbs = {"set": settings, **boxes}
         said = [f"{verb} {_and(of)}" for verb, of in verbs.items() if of]
         phrase = "; ".join([*said[: bool(settings)], *others, *said[bool(settings) :]])
-        return phrase[:1].upper() + phrase[1:] or "Leave all as it is at the start"
+        return phrase[:1].upper() + phrase[1:] or "Back to the start"
 
     def show(self, lesson: Lesson) -> None:
         """Make the move of a lesson, with all other controls at their start."""

@@ -49,7 +49,7 @@ def reading_of(name: str) -> tuple[str, str]:
     """
     model = max((known for known in NAMES if name.startswith(known)), key=len, default=name)
     ending = name.removeprefix(model).removesuffix(MEAN).strip(" ,")
-    ending = "at its optimum" if ending.startswith("EM") else ending
+    ending = "at the optimum" if ending.startswith(("EM", "at its optimum")) else ending
     return model, f"papers' constants, {ending}" if ending else FAIR
 
 
