@@ -75,9 +75,7 @@ def test_every_explorer_is_exhibited_and_has_a_page_of_the_app() -> None:
 
 
 def test_what_to_see_tells_and_makes_the_moves_away_from_the_start() -> None:
-    assert "\nLeave all as it is at the start: Where aai and aax tie" in repr(
-        WhatToSee(explorers.losses())
-    )
+    assert "\nBack to the start: Where aai and aax tie" in repr(WhatToSee(explorers.losses()))
     explorer = explorers.margins()
     start = explorer.values
     seen = WhatToSee(explorer)

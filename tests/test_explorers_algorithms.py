@@ -61,16 +61,18 @@ def test_frank_wolfe_shows_the_pass():
         assert sum(state.startswith("gone") for state, _ in shown) == gone.sum()
         assert sum(state.endswith("new") for state, _ in shown) == new.sum()
         assert sum(w for state, w in shown if not state.startswith("gone")) == pytest.approx(1.0)
-    drawn = [line.get_ydata() for line in bounds.lines]
-    np.testing.assert_allclose(
-        drawn, [[p.primal for p in passes[:5]], [p.dual for p in passes[:5]]]
-    )
+    primal, dual = ([getattr(p, side) for p in passes[:5]] for side in ("primal", "dual"))
+    *lines, arrows = bounds.lines
+    np.testing.assert_allclose([line.get_ydata() for line in lines], [primal, dual])
+    assert len(arrows.get_xdata()) == 0
     np.testing.assert_allclose(curve.lines[1].get_xdata(), here.eta)
     assert f"{(here.alpha > 0).sum()} of 81 labellings have dual variables above 0" in said
     assert f"of 6; primal {here.primal:.3f}, dual {here.dual:.3f}" in said
     assert all(wall.get_visible() for wall in curve.patches)
     explorer.set(prior="Gaussian").frame()
     assert not any(wall.get_visible() for wall in curve.patches)
+    assert list(arrows.get_xdata()) == list(range(5)), "primal values above the panel"
+    assert (bounds.lines[0].get_ydata() > bounds.get_ylim()[1]).all()
 
 
 @pytest.mark.parametrize(("lam", "C"), [(4.0, 1.0), (9.0, 0.5), (2.0, 2.0)])
@@ -216,7 +218,8 @@ def test_working_sets_shows_the_round():
             shown = sum(boxes[0].get_visible() for boxes in rows[i])
             assert shown == np.sum(ever & (every.sample == i))
         widths = sum(bar.get_width() for bar in rows[..., -1].flat)
-        assert widths == pytest.approx(4 * here.alpha[every.losses > 0].sum())
+        alpha = here.alpha[(every.losses > 0) & (here.alpha > 0)]
+        assert widths == pytest.approx(np.maximum(4 * alpha, 0.3).sum())  # each can be seen
         assert way.get_xydata()[-1].tolist() == here.weights.tolist()
         assert [line.get_ydata()[-1] for line in bounds.lines] == [here.upper, here.lower]
         assert f"{here.kept.sum()} of 62 labellings" in said

@@ -277,7 +277,7 @@ def test_lessons_can_fail() -> None:
 def test_controls(ocr: Explorer) -> None:
     assert list(ocr.controls) == ["reading", "n_train", "reference", *NO_BOX]
     assert ocr.controls["n_train"].values == (100, 250)
-    printed = [f"papers' constants, {ending}" for ending in ("20 passes", "at its optimum")]
+    printed = [f"papers' constants, {ending}" for ending in ("20 passes", "at the optimum")]
     assert ocr.controls["reading"].values == (FAIR, *printed)
     assert "M3N at its optimum" not in ocr.controls["reference"].values
     without = ocr_results(planted("ocr", (100,)))

@@ -122,10 +122,9 @@ def _image(ax: Axes, title: str) -> Any:
 
 
 def _errors(ax: Axes) -> Callable[[ClearingFrame, float], None]:
-    """Draw how many pixels are wrong at each coupling, after the sweeps made so far."""
-    zeros = np.zeros(len(COUPLINGS))
-    (others,) = ax.plot(COUPLINGS, zeros, "-", color=palette.BLUE, label="of plain parts")
-    (fine,) = ax.plot(COUPLINGS, zeros, "--", color=palette.VERMILION, label="of lines and corners")
+    """Draw how many pixels are wrong at each coupling up to the present one: what follows is asked."""
+    (others,) = ax.plot([], [], "-", color=palette.BLUE, label="of plain parts")
+    (fine,) = ax.plot([], [], "--", color=palette.VERMILION, label="of lines and corners")
     (now,) = ax.plot([0, 0], [0, 0], "o", color=MUTED, mec="white", ms=8, zorder=3, clip_on=False)
     ax.set(xlim=(0, COUPLINGS[-1]), ylim=(0, 75), yticks=(0, 25, 50, 75))
     ax.set(xlabel="strength of the coupling", ylabel="wrong pixels (%)")
@@ -135,8 +134,8 @@ def _errors(ax: Axes) -> Callable[[ClearingFrame, float], None]:
     def show(frame: ClearingFrame, coupling: float) -> None:
         shares = 100 * frame.fine_errors / FINE.sum(), 100 * frame.other_errors / (~FINE).sum()
         k = COUPLINGS.index(coupling)
-        fine.set_ydata(shares[0])
-        others.set_ydata(shares[1])
+        fine.set_data(COUPLINGS[: k + 1], shares[0][: k + 1])
+        others.set_data(COUPLINGS[: k + 1], shares[1][: k + 1])
         now.set_data([coupling] * 2, [shares[0][k], shares[1][k]])
 
     return show
@@ -184,8 +183,8 @@ def _ones(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
 _CAPTION = (
     "Above, the noisy image, the beliefs after this sweep (dark is ink), and the wrong "
     "pixels: vermilion in lines and corners, blue elsewhere. Below, the truth, and the "
-    "share of wrong pixels at each strength of the coupling. Compare the two kinds of "
-    "pixels as the coupling grows."
+    "share of wrong pixels at each strength of the coupling up to the present one. Compare "
+    "the two kinds of pixels as the coupling grows."
 )
 
 

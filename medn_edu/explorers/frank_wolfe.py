@@ -276,8 +276,9 @@ def _words(prior: str, here: FrankWolfePass) -> tuple[str, str]:
 _CAPTION = (
     "Above, the labellings of each word: a bar is a labelling's share of the budget $C$, "
     "hatched if it is new and hollow if it is gone. Below, the bounds of the optimum "
-    "after each pass, their relative gap, and the 18 posterior means on the prior's "
-    "curve. Watch which bars come and go while the bounds approach each other."
+    "after each pass (an arrow at the top stands for a primal value above the panel), their "
+    "relative gap, and the 18 posterior means on the prior's curve. Watch which bars come and go "
+    "while the bounds approach each other."
 )
 
 
@@ -300,6 +301,8 @@ def frank_wolfe() -> Explorer:
         word_panels = [_draw_word(ax, i) for i, ax in enumerate(axes[0])]
         bounds = axes[1, 0]
         show_bounds = draw_bounds(bounds, size=4)
+        looks = {"color": palette.VERMILION, "ms": 6, "clip_on": False}
+        (above,) = bounds.plot([], [], "^", **looks)  # the start is far up: all else would be flat
         bounds.set(xlim=(-0.4, N_PASSES + 0.4), xticks=range(0, N_PASSES + 1, 4))
         bounds.set(xlabel="pass", ylim=(0, 1))
         bounds.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -316,7 +319,10 @@ def frank_wolfe() -> Explorer:
         for show, order in zip(word_panels, _order(prior, C, cached), strict=True):
             show(here, order, C)
         show_bounds(np.array([p.dual for p in past]), np.array([p.primal for p in past]))
-        bounds.set_ylim(0, 2.5 * every[-1].primal)  # the start is far up: all else would be flat
+        top = 2.5 * every[-1].primal
+        bounds.set_ylim(0, top)
+        high = [k for k, p in enumerate(past) if p.primal > top]
+        above.set_data(high, [top] * len(high))
         show_gaps(np.array([p.relative_gap for p in past]))
         show_curve(prior, here)
         name, _, constant = prior.partition(", ")

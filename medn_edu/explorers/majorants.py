@@ -300,7 +300,9 @@ def majorants() -> Explorer:
         if np.isnan(frame.touch):
             return "nothing"
         what = "the bound" if frame.kind == KINDS[0] else "the true cost"
-        return f"{what} at {frame.touch:.3f}"
+        return (
+            f"{what} at {frame.touch:.3f}{', right of the picture' if frame.touch > _HIGH else ''}"
+        )
 
     def update(kind: str, number: int, lam: int, C: float) -> str:
         frame = majorant_frame(kind, number, float(lam), C)

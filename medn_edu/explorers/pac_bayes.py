@@ -318,16 +318,17 @@ def pac_bayes_terms() -> Explorer:
         show_bars(frame)
         show_curves(frame)
         given, n_letters = frame.setting, frame.setting.letters
-        value = f"{frame.value:.3g}"
+        value = _short(frame.value)
         if value == "1":  # rounded; the next sentence would belie it
             value = f"{frame.value:.6g}"
         return (
             f"N = {frame.n_samples:,}, KL = {given.divergence:g}, γ/c = {given.ratio:g}, "
             f"{n_letters} {'letter' if n_letters == 1 else 'letters'} of 26, {given.draws} m: "
-            f"m = {frame.m:,}; inside the root {sum(frame.inside):.3g}, of which "
+            f"m = {frame.m:,}; inside the root {_short(sum(frame.inside))}, of which "
             f"m KL is {frame.inside[0] / sum(frame.inside):.0%}; margin loss "
-            f"{given.margin_loss:.2f} + averaging {frame.averaging:.3g} + root {frame.root:.3g} = "
-            f"{value}. Below 1 from about N = {_three_digits(frame.speaks_from)} on."
+            f"{given.margin_loss:.2f} + averaging {_short(frame.averaging)} + root "
+            f"{_short(frame.root)} = {value}. Below 1 from about N = "
+            f"{_three_digits(frame.speaks_from)} on."
         )
 
     def alt(**values: Any) -> str:

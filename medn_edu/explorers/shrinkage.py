@@ -470,7 +470,8 @@ def _names(ax: Axes) -> Show:
 
 
 def _sentence(frame: TiltingFrame, lam: int, matched: bool) -> str:
-    constant = f", λ = {lam}" if frame.name in ("Laplace", "normal-gamma") else ""
+    scaled = ("Laplace", "exponential", "normal-gamma", "normal-inverse Gaussian")
+    constant = f", λ = {lam}" if frame.name in scaled else ""
     if matched:
         constant = f" of variance 2/λ = {2 / lam:.2f}"
     setting = f"{frame.name} prior{constant}, η = {frame.eta:.1f}"

@@ -242,8 +242,8 @@ def _saturates(prior: str, eta: float) -> bool:
 _CAPTION = (
     "Left, a prior (dashed; a grey bar is the probability of a single weight) and what tilting makes "
     "of it, and below it the divergence, the price of its mean. Right, the curve Λ with its tangent "
-    "(green, dashed) at the present η. Follow the tangent back to η = 0, and compare the number there "
-    "with the divergence on the left."
+    "(green, dashed) at the present η (none where no posterior exists). Follow the tangent back to "
+    "η = 0, and compare the number there with the divergence on the left."
 )
 
 

@@ -95,8 +95,8 @@ class Number(Check):
     expected: str = "a number"
     mistakes: dict[str, float] = field(default_factory=dict)
     nearly: str = "close, but not close enough: keep more digits, and round only at the end."
-    too_small: str = "that is too small; try the hints."
-    too_large: str = "that is too large; try the hints."
+    too_small: str = "that is too small; unfold a hint."
+    too_large: str = "that is too large; unfold a hint."
 
     def _complaint(self, answer: Any) -> str | None:
         if isinstance(answer, str | bool):
@@ -242,7 +242,7 @@ def differs(right: Answer, *cases: tuple[Any, ...]) -> Callable[[Answer], bool]:
 def stopped(error: BaseException) -> str:
     """Say in one line what stopped a function."""
     try:
-        text = f": {error}" if str(error) else ""
+        text = f": {str(error).rstrip('.')}" if str(error) else ""
     except Exception:  # a learner's own exception may do anything
         text = ""
     return " ".join(f"your function stopped with {type(error).__name__}{text}".split())
@@ -263,10 +263,10 @@ def _same(given: Sequence[Any], expected: Sequence[Any], rtol: float = 1e-5) -> 
 
 def _is_numeric(value: Any) -> bool:
     try:
-        np.asarray(value, dtype=np.float64)
+        found = np.asarray(value, dtype=np.float64)
+        return not np.isnan(found).any() or None not in np.ravel(np.asarray(value, dtype=object))
     except Exception:  # a learner's own object may do anything
         return False
-    return True
 
 
 def _is_truth(value: Any) -> bool:

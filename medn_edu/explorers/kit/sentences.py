@@ -20,8 +20,8 @@ class Sentences:
     >>> Sentences(["Small weights shrink.", "coef_ is an array."])
     - Small weights shrink.
     - coef_ is an array.
-    >>> print(Sentences(["coef_ is an array."])._repr_markdown_())
-    coef\_ is an array.
+    >>> print(Sentences(["coef_ is an array, as `coef_` says."])._repr_markdown_())
+    coef\_ is an array, as `coef_` says.
     """
 
     def __init__(self, sentences: Iterable[Any]) -> None:
@@ -31,8 +31,14 @@ class Sentences:
         return _listed(self.sentences)
 
     def _repr_markdown_(self) -> str:
-        escaped = r"([\\`*_<\[\]$~|])", r"\\\1"
-        return _listed([re.sub(*escaped, sentence) for sentence in self.sentences])
+        return _listed([_escaped(sentence) for sentence in self.sentences])
+
+
+def _escaped(sentence: str) -> str:
+    """Return a sentence as Markdown, with `code`."""
+    parts = re.split(r"(`[^`]+`)", sentence)
+    parts[::2] = [re.sub(r"([\\`*_<\[\]$~|])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _listed(sentences: list[str]) -> str:
