@@ -233,8 +233,8 @@ def viterbi_steps() -> Explorer:
 
     Examples
     --------
-    >>> viterbi_steps().set(step=12, ink=1.0, habit=1.0).summary
-    'Step 12, the way back, letter 1: follow the pointer: axi; 1 of 27 paths can still be the best.'
+    >>> viterbi_steps().set(step=12, ink=1.0, habit=1.0).summary.partition("; ")[0]
+    'w = (1.0, 1.0), step 12, the way back, letter 1: follow the pointer: axi'
     """
     figure = new_figure(8.6, 5.0)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.25])
@@ -247,7 +247,8 @@ def viterbi_steps() -> Explorer:
         show_table(table, step)
         headline, formula = _headline(step), _formula(table, step)
         what = f"{headline[0].lower()}{headline[1:]}" + (f": {formula}" if formula else "")
-        return f"Step {step}, {what}; {table.alive(step).sum()} of 27 paths can still be the best."
+        given = f"w = ({ink:.1f}, {habit:.1f}), step {step}"
+        return f"{given}, {what}; {table.alive(step).sum()} of 27 paths can still be the best."
 
     def alt(step: int, ink: float, habit: float) -> str:
         table, formula = viterbi_table(ink, habit), _formula(viterbi_table(ink, habit), step)
