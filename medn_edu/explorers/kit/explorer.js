@@ -189,6 +189,7 @@ function render({ model, el }) {
     const mine = frame.view === id;
     if (!mine && frame.view !== "" && waiting) return; // another view moved while we do
     const image = await decoded(frame.png, frame);
+    if (dead) return URL.revokeObjectURL(image.dataset.url); // the kernel went while it was decoded
     if (mine) answered();
     if (mine && frame.serial < shown) return URL.revokeObjectURL(image.dataset.url);
     if (!mine) {
@@ -206,7 +207,7 @@ function render({ model, el }) {
   };
 
   const onMessage = async (message, buffers) => {
-    if (message.view !== id) return;
+    if (dead || message.view !== id) return;
     if (message.kind === "stack") {
       const image = await decoded(buffers[0], message);
       const wanted = filling === stack.key;
