@@ -236,7 +236,7 @@ def hardening() -> Explorer:
         lessons=[_sharpens, _gap_stays, _tie, _evidence_helps, _numbers_leave],
         name="hardening",
         epsilon=listed(rising, 1.0, "ε, temperature", texts=[*map(_named, rising)], per_second=3),
-        evidence=listed(EVIDENCE, 1.0, "evidence at nodes"),
+        evidence=listed(EVIDENCE, 1.0, "evidence at nodes", texts=[f"{e:.1f}" for e in EVIDENCE]),
         signs=Choice(SIGNS, label="signs of the couplings"),
         numbers=Choice(NUMBERS, label="counting numbers", texts=NAMES),
     )
