@@ -53,7 +53,7 @@ def fails(*_: Any) -> None:
 
 
 ODD_ANSWERS = [
-    *("", "a", b"b", [], {}, {1}, float("nan"), float("inf"), 1j, True, int, object(), 10**400),
+    *("", "text", b"b", [], {}, {1}, float("nan"), float("inf"), 1j, True, int, object(), 10**400),
     *(np.zeros(0), np.zeros((2, 2)), Hostile(), lambda: 1, lambda *a: None, lambda *a: a[0]),
     *(lambda *a: [[1], [2, 3]], lambda *a: 1 / 0, lambda *a: "text", lambda *a: exit(1), fails),
 ]

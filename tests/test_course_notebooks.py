@@ -45,6 +45,11 @@ def prose(notebook: Any) -> str:
     return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
 
 
+def imports(source: str) -> list[ast.Import | ast.ImportFrom]:
+    every = ast.walk(ast.parse(source))
+    return [each for each in every if isinstance(each, ast.Import | ast.ImportFrom)]
+
+
 def outputs(notebook: Any) -> list[Any]:
     return [output for cell in code_cells(notebook) for output in cell.outputs]
 
@@ -90,7 +95,18 @@ def test_anatomy(path: Path) -> None:
         assert f"[{each.slug}]({each.file})" in head[2], each.slug
     for cell in code_cells(read(path)):
         assert len(cell.source.splitlines()) <= 15, cell.source
+        assert sum(len(each.names) for each in imports(cell.source)) <= 8, cell.source
         assert not cell.source.rstrip().endswith(";")
+
+
+@each_notebook
+def test_teaching_is_not_testing(path: Path) -> None:
+    """At most one line of code in twenty asserts something."""
+    lines = [
+        line for cell in code_cells(read(path)) for line in cell.source.splitlines() if line.strip()
+    ]
+    asserting = [line for line in lines if re.search(r"\bassert\b|np\.testing|\braise\b", line)]
+    assert len(asserting) <= 0.05 * len(lines), asserting
 
 
 @each_notebook
@@ -140,20 +156,20 @@ def test_at_most_twenty_letters_of_unknown_licence_are_shown() -> None:
 
 @pytest.fixture(scope="module")
 def exercises() -> list[tuple[str, str, str]]:
-    """Each exercise: the imports above it, its cell, and its solution in the instructor edition."""
+    """Each exercise: the imports up to it, its cell, and its solution in the instructor edition."""
     found = []
     for name, content in edition_files("instructor").items():
         if not name.endswith(".ipynb"):
             continue
         cells = nbformat.reads(content.decode(), as_version=4).cells
-        first = ast.parse(next(cell.source for cell in cells if cell.cell_type == "code"))
-        imports = [each for each in first.body if isinstance(each, ast.Import | ast.ImportFrom)]
-        above = "\n".join(map(ast.unparse, imports))
+        above: list[str] = []
         for number, cell in enumerate(cells):
+            if cell.cell_type == "code":
+                above += [ast.unparse(each) for each in imports(cell.source)]
             if "exercise" in cell.metadata.get("tags", []):
                 hints, _, solution = cells[number + 1 : number + 4]
                 assert "<details><summary>Hint" in hints.source
-                found.append((above, cell.source, solution.source))
+                found.append(("\n".join(above), cell.source, solution.source))
     return found
 
 
@@ -166,7 +182,7 @@ TYPED = [
 def test_whatever_is_typed_into_an_exercise_is_answered_in_a_line(
     exercises: list[tuple[str, str, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Any exercise can be done first: it needs only what the notebook's first code cell imports."""
+    """Any exercise can be done first: it needs only what the cells above it import."""
     for above, cell, _ in exercises:
         here: dict[str, Any] = {}
         exec(above, here)

@@ -26,6 +26,21 @@ def test_without_noise_the_images_are_scikit_learns_own():
     np.testing.assert_array_equal(bunch.images[3], source.images[bunch.image_index[3]] / 16)
 
 
+def test_a_border_is_blank_paper_under_the_same_noise_and_leaves_the_digit_as_it_is(digits):
+    wide = load_digit_words(border=3)
+    assert wide.data[0].shape == (len(wide.target[0]), 14 * 14)
+    assert len(wide.feature_names) == 14 * 14
+    np.testing.assert_array_equal(wide.images[0][:, 3:11, 3:11], digits.images[0])
+    pixels = np.concatenate(wide.images)
+    border = np.ones((14, 14), dtype=bool)
+    border[3:11, 3:11] = False
+    np.testing.assert_allclose(np.mean(pixels[:, border] == 0), 0.5, atol=0.01)  # half is cut off
+    clean = load_digit_words(border=3, noise=0)
+    assert np.all(np.concatenate(clean.images)[:, border] == 0)
+    with pytest.raises(ValueError, match="border is -1; expected a whole number of at least 0"):
+        load_digit_words(border=-1)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(0, 2**32))
 def test_grammar_and_split_hold_for_any_size_and_seed(n_train, n_test, seed):

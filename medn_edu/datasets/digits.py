@@ -38,7 +38,8 @@ and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning R
 The order of the digits is made up: like a dial that turns forward by one, two or three clicks, with
 probabilities 0.5, 0.3 and 0.2; the other seven transitions never occur (forbidden).  All digits are
 equally frequent.  Pixels are scaled to [0, 1]; Gaussian noise is added and the result cut off at 0
-and 1.
+and 1.  A border, if asked for, is blank paper around each image, under the same noise: its pixels say
+nothing about the digit.
 
 The images are split between training and test part before words are made, so no image is in both,
 and within a part an image is shown again only when all images of its digit have been used.  Writers
@@ -48,15 +49,20 @@ As it comes by default (120 + 120 words, noise 0.4), logistic regression on sing
 about one test digit in five and a chain that learns the grammar too on about one in ten; without
 noise it is 4 % and 1 %.
 
-Contents: data (list of (n, 64) float64), target (list of int arrays), images (the same memory as
-data, (n, 8, 8)), words (str), image_index (list of int arrays: which image of load_digits), train,
-test (numbers of the words), grammar ((10, 10) transition probabilities, [digit, next digit]),
-forbidden (pairs that never occur), target_names, feature_names.
+Contents: data (list of (n, 64) float64, more with a border), target (list of int arrays), images (the
+same memory as data, (n, 8, 8)), words (str), image_index (list of int arrays: which image of
+load_digits), train, test (numbers of the words), grammar ((10, 10) transition probabilities, [digit,
+next digit]), forbidden (pairs that never occur), target_names, feature_names.
 """
 
 
 def load_digit_words(
-    n_train: int = 120, n_test: int = 120, *, noise: float = 0.4, random_state: Any = 0
+    n_train: int = 120,
+    n_test: int = 120,
+    *,
+    noise: float = 0.4,
+    border: int = 0,
+    random_state: Any = 0,
 ) -> Bunch:
     """Make words of scikit-learn's handwritten digits, under a known grammar; no network needed.
 
@@ -68,17 +74,20 @@ def load_digit_words(
     noise : float, default=0.4
         Standard deviation of the noise added to pixels in [0, 1].  The same ``random_state`` gives
         the same words and the same noise pattern at every strength.
+    border : int, default=0
+        Width of the blank border around each image, in pixels.  It gets the same noise and says nothing
+        about the digit: useless features.  The digit itself looks the same at every width.
     random_state : int, numpy.random.Generator or None, default=0
         Seed of the split, the words and the noise.
 
     Returns
     -------
     sklearn.utils.Bunch
-        data : list of float64 arrays of shape (n_digits, 64)
+        data : list of float64 arrays of shape (n_digits, (8 + 2 border)²)
             Pixels of each word's digits, in [0, 1].
         target : list of int64 arrays of shape (n_digits,)
             The digits.
-        images : list of arrays of shape (n_digits, 8, 8)
+        images : list of arrays of shape (n_digits, 8 + 2 border, 8 + 2 border)
             The pixels as images, in the same memory as ``data``.
         words : ndarray of str, shape (n_words,)
             The digits as text.
@@ -96,7 +105,8 @@ def load_digit_words(
     Raises
     ------
     TypeError, ValueError
-        If a number of words is not a whole number of at least 1, or the noise is negative.
+        If a number of words is not a whole number of at least 1, the noise is negative, or the
+        border is not a whole number of at least 0.
 
     Examples
     --------
@@ -109,6 +119,7 @@ def load_digit_words(
     n_train = check_count("n_train", n_train)
     n_test = check_count("n_test", n_test)
     noise = check_nonnegative("noise", noise)
+    border = check_count("border", border, least=0)
     rng = random_generator(random_state)
     source = load_digits()
     pools = _split_images(source.target, n_train / (n_train + n_test), rng)
@@ -119,13 +130,17 @@ def load_digit_words(
         words += part
         index += _deal_images(part, piles)
     offsets = np.cumsum([len(word) for word in words])
-    clean = source.data[np.concatenate(index)] / 16.0
-    pixels = np.clip(clean + noise * rng.standard_normal(clean.shape), 0.0, 1.0)
-    data = np.split(pixels, offsets[:-1])
+    clean = source.images[np.concatenate(index)] / 16.0
+    inside = noise * rng.standard_normal(clean.shape)  # drawn first, whatever the border
+    wide = np.pad(clean, ((0, 0), (border, border), (border, border)))
+    blurred = wide + noise * rng.standard_normal(wide.shape)
+    blurred[:, border : border + 8, border : border + 8] = clean + inside
+    pixels = np.clip(blurred, 0.0, 1.0)
+    data = np.split(pixels.reshape(len(pixels), -1), offsets[:-1])
     return Bunch(
         data=data,
         target=words,
-        images=[word.reshape(-1, 8, 8) for word in data],
+        images=[word.reshape(-1, *wide.shape[1:]) for word in data],
         words=np.array(["".join(map(str, word)) for word in words]),
         image_index=index,
         train=np.arange(n_train),
@@ -133,7 +148,7 @@ def load_digit_words(
         grammar=grammar,
         forbidden=[(int(a), int(b)) for a, b in np.argwhere(grammar == 0)],
         target_names=np.arange(10),
-        feature_names=list(source.feature_names),
+        feature_names=[f"pixel_{row}_{column}" for row, column in np.ndindex(wide.shape[1:])],
         DESCR=_DESCR,
     )
 

@@ -209,6 +209,28 @@ class Function(Check):
 
 
 @dataclass(eq=False, repr=False)
+class Choice(Check):
+    """One letter of several; every wrong one has a hint of its own."""
+
+    _: KW_ONLY
+    expected: str = "one letter in quotes, such as 'a'"
+
+    def _complaint(self, answer: Any) -> str | None:
+        letter = answer.strip().lower() if isinstance(answer, str) else ""
+        if letter == self.right:
+            return None
+        return self.hints.get(letter, f"expected one of the letters {self._letters()}, in quotes.")
+
+    def _letters(self) -> str:
+        return ", ".join(sorted([self.right, *self.hints]))
+
+    def _planted(self) -> list[tuple[Any, str | None]]:
+        if self.right in self.hints or any(len(letter) != 1 for letter in self.hints):
+            raise KeyError(*self.hints)
+        return list(self.hints.items())
+
+
+@dataclass(eq=False, repr=False)
 class Judged(Check):
     """An answer of another kind: its own judge says what is wrong with it, if anything.
 
