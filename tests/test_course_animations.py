@@ -90,7 +90,7 @@ def test_the_contact_sheet_shows_every_chapter_and_is_that_of_these_notebooks(
     tmp_path: Path,
 ) -> None:
     pictures = chapter_pictures()
-    assert list(pictures) == [each.slug for each in CHAPTERS]
+    assert list(pictures) == [each.slug for each in CHAPTERS if each.slug != "notation"]
     assert len(set(pictures.values())) == len(pictures)
     titles = [ax.get_title(loc="left") for ax in contact_sheet(pictures).axes if ax.images]
     assert titles == list(pictures)

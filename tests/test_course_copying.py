@@ -125,6 +125,8 @@ def test_students_get_hints_and_instructors_each_solution_as_a_cell() -> None:
     assert GUIDE not in edition_files("student")
     guide = edition_files("instructor")[GUIDE].decode()
     for chapter in CHAPTERS:
+        if chapter.slug == "notation":
+            continue
         assert f"## {chapter.slug}\n" in guide, chapter.slug
     for route in ROUTES:
         assert f"| {route.name} | {route.hours} |" in guide

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import sem
 
+from medn_edu import M3N, load_digit_words
 from medn_edu.course.exercises import CHECKS
 from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Function, Number, agrees
 from medn_edu.priors import LaplacePrior
@@ -106,6 +107,15 @@ def test_right_answers_mistakes_and_what_is_a_little_off_get_their_verdict(said:
 
 def test_rounding_counts_where_it_changes_little() -> None:
     assert [agrees(0.19, 0.193), agrees(0.01, 0.014)] == [True, False]
+
+
+def test_answers_found_by_an_experiment_are_what_it_gives() -> None:
+    wide = load_digit_words(border=8)
+    X, y = ([part[i] for i in wide.train[:40]] for part in (wide.data, wide.target))
+    inside = np.pad(np.ones((8, 8)), 8).ravel()
+    painted = [wide.data[i] * inside for i in wide.test]
+    right = M3N(C=0.1, tol=1e-4).fit(X, y).score(painted, [wide.target[i] for i in wide.test])
+    assert CHECKS["check_painted_border"].right == pytest.approx(1 - right)
 
 
 # Right answers where the solution in the notebook is close to the declaration: written in another way.

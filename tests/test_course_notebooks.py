@@ -17,16 +17,17 @@ import pytest
 from nbclient import NotebookClient
 
 from medn_edu.course.build import MOST_BYTES, VIEW, normalise
-from medn_edu.course.editions import edition_files
+from medn_edu.course.editions import GUIDE, edition_files
 from medn_edu.course.exercises import CHECKS
 from medn_edu.course.questions import QUESTIONS
+from medn_edu.course.reading import reading, times_table
 from medn_edu.course.syllabus import CHAPTERS, ROUTES, chapter
 from medn_edu.datasets import status
 
 ROOT = Path(__file__).resolve().parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-OCR_STUDY = "13-ocr-study"
+OCR_STUDY, NOTATION = "13-ocr-study", ROOT / "notebooks" / "notation.ipynb"
 
 
 @functools.cache
@@ -83,14 +84,17 @@ def test_every_picture_has_a_caption_below_it(path: Path) -> None:
 @each_notebook
 def test_anatomy(path: Path) -> None:
     text, here = prose(read(path)), next(each for each in CHAPTERS if each.file == path.name)
-    parts = ["**You will**", "## Summary", "**Read next**"]
-    if path.stem[0].isdigit():  # lessons; others, such as errata, are read as one needs them
+    parts = ["**You will**"]
+    if here.number is not None:  # lessons; in the others readers look things up
+        parts += ["## Summary", "**Read next**"]
         parts += ["*Two questions before you begin.*", "## Exercise 1", "## Exercise 2"]
     for part in parts:
         assert part in text, part
     head = re.search(r"\*\*Minutes\*\* (\d+)[^\n]*\*\*Assumes\*\*([^\n]*)", text)
     assert head is not None
     assert int(head[1]) == here.minutes <= 45
+    if here.number is not None:
+        assert here.minutes == reading(path).rounded
     for each in map(chapter, here.assumes):
         assert f"[{each.slug}]({each.file})" in head[2], each.slug
     for cell in code_cells(read(path)):
@@ -129,22 +133,31 @@ def test_new_symbols_are_in_the_notation(path: Path) -> None:
     line = re.search(r"\*\*New symbols\*\*([^\n]*)", prose(read(path)))
     new = re.findall(r"\$(.+?)\$", line[1]) if line else []
     assert len(new) <= 3
-    cells = read(PATHS[0]).cells
-    table = next(cell.source for cell in cells if cell.source.startswith("## Notation"))
-    rows = [row.split(" | ")[0] for row in table.splitlines() if f"({path.name})" in row]
+    slug = path.stem.lstrip("0123456789-")
+    section = prose(read(NOTATION)).partition(f"### {slug}\n")[2].partition("\n#")[0]
+    rows = [row.split(" | ")[0] for row in section.splitlines()]
     for symbol in new:
         # in a table a bar has to be written as a name
         named = re.sub(r"\\\|(.+)\\\|", r"\\lVert\1\\rVert", symbol)
         assert any(f"${named}$" in row for row in rows), symbol
 
 
-def test_glossary_is_in_order_and_routes_are_the_syllabus() -> None:
-    text = prose(read(PATHS[0]))
+def test_glossary_is_in_order() -> None:
+    text = prose(read(NOTATION))
     terms = re.findall(r"^- \*\*(.+?)\*\*: ", text.partition("## Glossary")[2], re.MULTILINE)
     assert len(terms) > 90
     assert [term.casefold() for term in terms] == sorted({term.casefold() for term in terms})
+
+
+def test_routes_are_the_syllabus() -> None:
+    text = prose(read(PATHS[0]))
     for route in ROUTES:
-        assert re.search(rf"{route.name}[^;]* {route.hours} hours", text), route.name
+        assert re.search(rf"(?i){route.name}[^;.]* {route.hours} hours", text), route.name
+
+
+def test_the_guide_prints_how_long_chapters_take() -> None:
+    guide = (ROOT / "notebooks" / GUIDE).read_text(encoding="utf-8")
+    assert f"<!-- times -->\n{times_table(ROOT / 'notebooks')}\n<!-- /times -->" in guide
 
 
 def test_at_most_twenty_letters_of_unknown_licence_are_shown() -> None:

@@ -4,7 +4,8 @@
 kernel for each, refuses a notebook with an error or a warning in it, and saves a normal form: the
 picture and the sentence of every widget without its live state (a page without a kernel could not
 serve that), numbered cells, no times, no machine. Links to the neighbours, the map of the course, the
-index of the errata and what slides show are put in on the way, and the map in the README is made anew.
+index of the errata and what slides show are put in on the way. The map in the README and the table of
+times in the lecturers' guide are made anew.
 Needs the ``lab`` extra; the OCR letters must be there, for a committed ocr-study is that of the real
 letters.
 """
@@ -16,7 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from medn_edu.course.navigation import course_map, navigation, slips_index
+from medn_edu.course.editions import GUIDE
+from medn_edu.course.navigation import course_map, link_symbols, navigation, slips_index
+from medn_edu.course.reading import times_table
 from medn_edu.files import write_atomically
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -59,9 +62,11 @@ def normalise(notebook: Any, file: str) -> Any:
 def _navigate(notebook: Any, file: str) -> None:
     """Put in the links above and below a notebook, the map of the course, the index of the errata."""
     cells = [cell for cell in notebook.cells if "navigation" not in cell.metadata.get("tags", [])]
+    slug = Path(file).stem.lstrip("0123456789-")
     for cell in cells:
+        if "**New symbols**" in cell.source:
+            cell["source"] = link_symbols(cell.source, slug)
         if "map" in cell.metadata.get("tags", []):
-            slug = Path(file).stem.lstrip("0123456789-")
             cell["source"] = f"## Map\n\n{course_map(here=slug)}"
         if "index" in cell.metadata.get("tags", []):
             cell["source"] = cell.source.partition("\n**")[0] + f"\n{slips_index()}"
@@ -119,23 +124,22 @@ def build(path: Path) -> float:
     return seconds
 
 
-def renew_readme(path: Path) -> None:
-    """Put the map of the course into a README, between its two marks."""
-    before, rest = path.read_text(encoding="utf-8").split("<!-- course -->\n")
-    after = rest.split("<!-- /course -->")[1]
-    table = f"<!-- course -->\n{course_map('notebooks/')}\n<!-- /course -->"
-    write_atomically(path, before + table + after)
+def renew(path: Path, mark: str, text: str) -> None:
+    """Put a text into a page, between its two marks."""
+    before, rest = path.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n")
+    after = rest.split(f"<!-- /{mark} -->")[1]
+    write_atomically(path, f"{before}<!-- {mark} -->\n{text}\n<!-- /{mark} -->{after}")
 
 
 def main(arguments: list[str]) -> None:
     """Build the notebooks named on the command line, or all of the checkout."""
     checkout = Path(__file__).resolve().parents[2]
-    renew_readme(checkout / "README.md")
-    for path in [Path(name) for name in arguments] or sorted(
-        (checkout / "notebooks").glob("*.ipynb")
-    ):
+    notebooks = checkout / "notebooks"
+    for path in [Path(name) for name in arguments] or sorted(notebooks.glob("*.ipynb")):
         seconds = build(path)
         print(f"{path.name}: {seconds:.1f} s, {path.stat().st_size / 1000:.0f} kB", flush=True)
+    renew(checkout / "README.md", "course", course_map("notebooks/"))
+    renew(notebooks / GUIDE, "times", times_table(notebooks))
 
 
 if __name__ == "__main__":

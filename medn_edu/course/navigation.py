@@ -4,10 +4,13 @@
 nobody writes them by hand and no link goes stale when a chapter moves or a slip gets another title.
 """
 
+import re
+
 from medn_edu.course.syllabus import CHAPTERS, binder_link
 from medn_edu.theory.errata import SEVERITIES, SLIPS
 
 START = "00-start-here.ipynb"
+NOTATION = "notation.ipynb"
 
 
 def navigation(file: str) -> str:
@@ -17,8 +20,8 @@ def navigation(file: str) -> str:
     if file in files and files.index(file) > 0:
         before = CHAPTERS[files.index(file) - 1]
         links.append(f"[← {before.slug}]({before.file})")
-    home = "" if file == START else START
-    links += [f"[{name.lower()}]({home}#{name})" for name in ("Map", "Notation", "Glossary")]
+    for place, name in ((START, "Map"), (NOTATION, "Notation"), (NOTATION, "Glossary")):
+        links.append(f"[{name.lower()}]({'' if file == place else place}#{name})")
     links.append(f"[run it on Binder]({binder_link(file)})")
     if file in files and files.index(file) + 1 < len(files):
         after = CHAPTERS[files.index(file) + 1]
@@ -33,6 +36,14 @@ def course_map(prefix: str = "", here: str = "") -> str:
         name = f"**{each.slug}**" if each.slug == here else f"[{each.slug}]({prefix}{each.file})"
         rows.append(f"| {name} | {each.minutes} | {each.afterwards} |")
     return "\n".join(rows)
+
+
+def link_symbols(source: str, slug: str) -> str:
+    """Return the head of a chapter with each of its new symbols linked to the chapter's notation."""
+    before, mark, rest = source.partition("**New symbols**")
+    line, end, after = rest.partition("\n")
+    linked = re.sub(r"\[?(\$[^$]+\$)(\]\([^)]*\))?", rf"[\1]({NOTATION}#{slug})", line)
+    return before + mark + linked + end + after
 
 
 def slips_index() -> str:

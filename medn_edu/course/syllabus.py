@@ -1,7 +1,7 @@
 """The chapters of the course: the one list from which maps, navigation, routes and guides are made.
 
-A chapter is a notebook, named ``NN-slug.ipynb`` (the errata, which is looked things up in, has no
-number).  Text elsewhere names chapters by their slugs, because numbers may move.
+A chapter is a notebook, named ``NN-slug.ipynb``.  Notation and errata, in which readers look things up,
+have no number.  Text elsewhere names chapters by their slugs, because numbers may move.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Chapter:
 CHAPTERS = (
     Chapter(
         "start-here", 0, 20, (),
-        "open, run and train on real handwriting; find map, notation and glossary",
+        "run a notebook, train on real handwriting, and say what goes wrong with few words",
     ),
     Chapter(
         "structured-prediction", 1, 45, ("start-here",),
@@ -89,6 +89,11 @@ CHAPTERS = (
         "your-data", 16, 45, ("ocr-study",),
         "bring text or other sequences of your own, split, fit, tune, add rules, save; do the capstone",
     ),
+    Chapter(
+        "verdict", 17, 25, ("ocr-study",),
+        "say which of the papers' headline claims hold, by how much, and what to try first",
+    ),
+    Chapter("notation", None, 5, (), "look up a symbol or a word, and the chapter that explains it"),
     Chapter("errata", None, 15, ("medn",), "check the papers' slips numerically, without trust"),
 )  # fmt: skip
 """All chapters, in reading order."""

@@ -14,6 +14,8 @@ check_count_labellings = Number(
     },
 )
 
+check_painted_border = Number(right=225 / 841)
+
 check_just_enough = Number(right=0.6)
 
 rng = np.random.default_rng(1)
