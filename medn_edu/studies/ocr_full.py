@@ -199,7 +199,7 @@ _LABELS = {
 
 
 def error_table(few: Iterable[dict[str, Any]], full: Iterable[dict[str, Any]]) -> str:
-    """Return the README's table of test errors with chosen constants."""
+    """Return the table of test errors with chosen constants, as the page of measurements has it."""
     found = groups(known_rows([*few, *full], NAMES), "model", "data")
     cells = [
         [_LABELS.get(name, name), *(_shown(found.get((name, data), ())) for data in _SHOWN)]

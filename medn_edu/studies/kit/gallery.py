@@ -123,7 +123,9 @@ def publish(
 def write_page(target: Path, studies: Iterable[Study]) -> Path:
     """Write the page of all figures in a folder."""
     shown = [study for study in studies if (target / f"{study.name}.png").exists()]
-    pages = {"claims.md": _CLAIMS, "how-to-add.md": _HOW_TO}
+    pages = {
+        "studies.md": _STUDIES, "measured.md": _MEASURED, "claims.md": _CLAIMS, "how-to-add.md": _HOW_TO,
+    }  # fmt: skip
     linked = [text for file, text in pages.items() if (target / file).exists()]
     parts = [_HEAD, *linked, *(_section(study, target) for study in shown), _times(target)]
     if (target / "lattice.gif").exists():
@@ -135,14 +137,21 @@ _HEAD = """\
 # Figures
 
 Each study has its figures here, the table behind them, a caption that says what came out, and the
-command that makes them again, at paper scale: `--publish figures` at its end puts the new ones in
-place of these.  `medn-edu reproduce --list` names all studies.  What moves is made by
+command that makes them again at paper scale.  With `--publish figures` at its end, the command puts the new ones
+in place of these.  `medn-edu reproduce --list` names all studies.  The moving pictures are made by
 `python -m medn_edu.course.animations figures`, each as a GIF and as a film.
 """
 
+_STUDIES = """\
+[What each study asks](studies.md)
+"""
+
+_MEASURED = """\
+[How fast the models are, and how often they err](measured.md)
+"""
+
 _CLAIMS = """\
-[What one may ask of the papers, with answers, and whether each of their claims holds here](claims.md)
-is judged by these tables.
+[What the papers claim, and what comes out here](claims.md), judged by these tables
 """
 
 _HOW_TO = """\
