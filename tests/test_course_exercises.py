@@ -243,7 +243,7 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_posterior_mean", -0.3, "check the sign first"),
         ("check_tight_labellings", 3, "expected labellings of the table as words"),
         ("check_posterior_mean", np.array([2 / 3]), "without brackets"),
-        ("check_coin_divergence", 0.19, "0.19 nats"),  # two places of 0.193
+        ("check_tilted_coin", 0.43, "0.6 / (0.8 + 0.6)"),  # two places of 0.4286
         ("check_words_right", 0.299, "0.86^8"),
         ("check_mean_from_alpha", [0.27, 0.15], "Right"),
         ("check_mean_from_alpha", [[0.27, 0.15]], "without inner brackets"),

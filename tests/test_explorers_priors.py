@@ -172,7 +172,7 @@ def test_outside_the_domain_there_is_no_posterior_and_no_tangent():
         assert explorer.frame().alt.count("no posterior") == 1
         assert not any(text.startswith("mean") for text in words(explorer))
     explorer = explorers.tangents().set(prior="Laplace", eta=2.0)
-    assert explorer.summary.endswith("Λ is infinite, for it is finite only if −2.00 < η < 2.00.")
+    assert explorer.summary.endswith("Λ is infinite. It's finite only for −2.00 < η < 2.00.")
     assert "without a tangent" in explorer.frame().alt
     for ax in explorer.figure.axes[1:]:
         moving = [*marked(ax, "o"), *marked(ax, "s")]

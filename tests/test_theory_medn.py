@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 from enumerated import FORBIDDEN, KINDS, PRIORS, SLACKS, make_data, solved
+from scipy.optimize import brentq
+from scipy.special import rel_entr
 
 from medn_edu.priors import BoxPrior, ExponentialPrior, GaussianPrior, LaplacePrior
 from medn_edu.problems import DualVariables
@@ -112,6 +114,18 @@ def test_what_needs_the_linear_slack_says_so():
     for call in (textbook.totals, lambda p: exact_dual_variables(p, worst_labellings())):
         with pytest.raises(ValueError, match="expected the linear one"):
             call(problem)
+
+
+def test_the_closest_die_with_a_required_mean_is_the_tilted_one():
+    """Every other one is farther away, by its own divergence from the tilted one at least."""
+    faces, fair, m = np.arange(1.0, 7.0), np.full(6, 1 / 6), 4.5
+    eta = brentq(lambda eta: tilt(faces[:, None], fair, np.array([eta])) @ faces - m, 0, 5)
+    p = tilt(faces[:, None], fair, np.array([eta]))
+    cost = rel_entr(p, fair).sum()
+    assert cost == pytest.approx(eta * m - np.log(np.mean(np.exp(eta * faces))))
+    for q in np.random.default_rng(0).dirichlet([1, 1, 1, 2, 3, 4], size=300):
+        parts = rel_entr(q, p).sum() + eta * (q @ faces - m) + cost
+        assert rel_entr(q, fair).sum() == pytest.approx(parts)
 
 
 @pytest.mark.parametrize("slack", SLACKS)

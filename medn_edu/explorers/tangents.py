@@ -140,7 +140,7 @@ def _curve(ax: Axes) -> Show:
 
 def _conjugate(ax: Axes) -> Show:
     """Draw Lambda*, with the cost of the mean."""
-    ax.set(xlim=(-_MEAN, _MEAN), ylim=(0, _COST), xlabel="mean μ of the posterior")
+    ax.set(xlim=(-_MEAN, _MEAN), ylim=(0, _COST), xlabel="mean μ of the tilted prior")
     ax.set_yticks([0, 2])
     ax.set_title("Divergence")
     nowhere = np.zeros(2)
@@ -210,8 +210,8 @@ def _signed(value: float) -> str:
 
 
 @lesson(
-    "The standard normal's tangent cuts the axis as far below 0 as the curve is above it: "
-    "height and divergence are both η²/2.",
+    "With the standard normal prior the tangent cuts the axis as far below 0 as the point is above "
+    "it, because height and divergence are both η²/2.",
     {"prior": "Gaussian", "eta": 1.6},
 )
 def _mirrored(prior: str, eta: float) -> bool:
@@ -220,8 +220,8 @@ def _mirrored(prior: str, eta: float) -> bool:
 
 
 @lesson(
-    "Near η = √λ = 2 the Laplace prior's Λ is still low, but its tangent is steep and cuts the "
-    "axis far below; from 2 on there is no Λ.",
+    "Near η = √λ = 2 the Laplace prior's Λ is still low, but its tangent is so steep that it cuts the "
+    "axis far below 0. From 2 on, Λ is infinite.",
     {"prior": "Laplace", "eta": 1.9},
 )
 def _runs_away(prior: str, eta: float) -> bool:
@@ -231,7 +231,7 @@ def _runs_away(prior: str, eta: float) -> bool:
 
 
 @lesson(
-    "However far the two-point prior is tilted, the divergence stays below log 2 = 0.69.",
+    "The divergence of the two-point prior stays below log 2 = 0.69, however far you tilt it.",
     {"prior": "two-point", "eta": 2.5},
 )
 def _saturates(prior: str, eta: float) -> bool:
@@ -240,25 +240,32 @@ def _saturates(prior: str, eta: float) -> bool:
 
 
 _CAPTION = (
-    "Left, a prior (dashed; a grey bar is the probability of a single weight) and what tilting makes "
-    "of it, and below it the divergence, the price of its mean. Right, the curve Λ with its tangent "
-    "(green, dashed) at the present η (none where no posterior exists). Follow the tangent back to "
-    "η = 0, and compare the number there with the divergence on the left."
+    "Top left, a prior (dashed, or a grey bar where a single weight has a probability of its own) and "
+    "the tilted prior, the posterior. Bottom left, the divergence as a function of the mean. Right, "
+    "the curve Λ with its tangent at η (green, dashed). Follow the tangent back to the vertical axis, "
+    "and compare the thick bar there with the one at the bottom left."
 )
+
+_CALLED = {
+    "Gaussian": "Gaussian prior",
+    "Laplace": "Laplace prior (λ = 4)",
+    "box": "Box prior on [−1, 1]",
+    "two-point": "Two-point prior on ±1",
+}
 
 
 def tangents() -> Explorer:
     """Return an explorer of ``Lambda``: tilt a prior, and read height, slope and intercept.
 
-    On the left the prior, tilted, and below it what its mean costs, ``Lambda*``; on the right the curve
-    ``Lambda`` with the tangent at ``eta``, whose slope is the mean and whose intercept on the vertical
-    axis is minus the divergence.
+    The left side shows the tilted prior, and below it the divergence as a function of the mean,
+    ``Lambda*``. The right side shows the curve ``Lambda`` with its tangent at ``eta``. The tangent's
+    slope is the mean, and it cuts the vertical axis at minus the divergence.
 
     Returns
     -------
     Explorer
-        The explorer: its time is ``eta``, from -2.5 to 2.5; ``prior`` is Gaussian, Laplace (with lambda
-        4), box or two-point.
+        The explorer. Its time is ``eta``, from -2.5 to 2.5, and ``prior`` is Gaussian, Laplace (with
+        lambda 4), box (on [-1, 1]) or two-point (on -1 and 1).
     """
     figure = new_figure(8.4, 5.0)
     axes = figure.subplot_mosaic(
@@ -275,10 +282,10 @@ def tangents() -> Explorer:
         show_density(frame.tilted)
         show_curve(frame)
         show_conjugate(frame)
-        setting = f"{prior} prior, η = {eta + 0.0:.1f}"
+        setting = f"{_CALLED[prior]}, η = {eta + 0.0:.1f}"
         if not frame.tilted.exists:
             low, high = frame.tilted.prior.domain
-            return f"{setting}: Λ is infinite, for it is finite only if {low:.2f} < η < {high:.2f}."
+            return f"{setting}: Λ is infinite. It's finite only for {low:.2f} < η < {high:.2f}."
         return (
             f"{setting}: height Λ(η) = {frame.height:.2f}, slope μ = {_number(frame.slope)}, "
             f"intercept {_number(frame.intercept)}, so KL(p‖p0) = {frame.kl:.2f}."
@@ -288,13 +295,13 @@ def tangents() -> Explorer:
         frame = tangent_frame(prior, eta)
         if not frame.tilted.exists:
             return (
-                f"Left, the {prior} prior without a posterior, and the conjugate curve; right, Λ, which "
-                f"ends before η = {eta:.1f}, without a tangent."
+                f"Left, the {prior} prior, which can't be tilted so far, and the conjugate curve. "
+                f"Right, Λ, which ends before η = {eta:.1f}, without a tangent."
             )
         return (
-            f"Left, the {prior} prior and the posterior after tilting by η = {eta + 0.0:.1f}, and below "
-            f"it the conjugate, {frame.kl:.2f} at the mean {_number(frame.slope)}; right, the curve Λ "
-            f"with its tangent at η, which cuts the vertical axis at {_number(frame.intercept)}."
+            f"Left, the {prior} prior and its tilted version for η = {eta + 0.0:.1f}. Below it the "
+            f"conjugate, {frame.kl:.2f} at the mean {_number(frame.slope)}. Right, the curve Λ with its "
+            f"tangent at η, which cuts the vertical axis at {_number(frame.intercept)}."
         )
 
     return Explorer(

@@ -3,23 +3,15 @@
 import numpy as np
 
 from medn_edu.course.exercises._shared import bisect
-from medn_edu.course.exercises.declarations import Function, Number, differs
-
-check_coin_divergence = Number(
-    right=0.8 * np.log(1.6) + 0.2 * np.log(0.4),
-    mistakes={
-        "other_direction": -0.5 * np.log(0.64),
-        "bits": 0.8 * np.log2(1.6) + 0.2 * np.log2(0.4),
-        "without_tails": 0.8 * np.log(1.6),
-        "sign_of_tails": 0.8 * np.log(1.6) - 0.2 * np.log(0.4),
-        "sign": -0.8 * np.log(1.6) - 0.2 * np.log(0.4),
-        "entropy": -0.8 * np.log(0.8) - 0.2 * np.log(0.2),
-    },
-)
+from medn_edu.course.exercises.declarations import Choice, Function, Number, differs
 
 check_tilted_coin = Number(right=3 / 7, mistakes={"eta_negative": 1 / 13, "value_0": 4 / 7})
 
-check_tangent = Number(right=0.9)
+check_which_lambda = Choice(right="c")
+
+check_no_tilt = Choice(right="b")
+
+check_infinite_conjugate = Choice(right="d")
 
 
 def _multiplier(m: float, b: float, v: float, C: float) -> float:

@@ -160,19 +160,23 @@ predict_overfit = Question(
 def _divergence() -> int:
     from medn_edu.explorers.tangents import tangent_frame
 
-    priors = ("Gaussian", "Laplace", "box", "two-point")
-    divergences = [tangent_frame(prior, 1.999).kl for prior in priors]
-    return divergences.index(max(divergences))
+    return nearest(tangent_frame("Laplace", 1.9).kl, 1.2, 2.3, 5, 16)
 
 
 predict_divergence = Question(
-    asks="Under one of the four priors the divergence grows without bound although η stays below 2. "
-    "Which one is it?",
-    choices=("The Gaussian", "The Laplace prior with λ = 4", "The box", "The two-point prior"),
+    asks="Tilt the Laplace prior with λ = 4 by η = 1.9, where the curve Λ is 2.3 high. How large is the "
+    "divergence?",
+    choices=(
+        "About 1.2, half of the height",
+        "About 2.3, the same as the height",
+        "About 5, twice the height",
+        "About 16, seven times the height",
+    ),
     right=_divergence,
-    look="Set η to 1.9 and change the prior. Find the one whose intercept falls deepest.",
-    because="Its tail falls only like an exponential, so tilting moves the mean off to infinity as η "
-    "comes near the end of the domain.",
+    look="Choose the Laplace prior, play η up to 1.9, and follow the tangent back to the vertical axis. "
+    "Then do the same with the other priors.",
+    because="Near the end of the domain the curve gets very steep. Its slope is the mean, 9.7 at "
+    "η = 1.9, so the tangent goes down by 1.9 · 9.7 = 18.5 on its way to the axis.",
 )
 
 # -- medn ------------------------------------------------------------------------------------------
