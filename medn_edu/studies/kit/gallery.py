@@ -137,9 +137,9 @@ _HEAD = """\
 # Figures
 
 Each study has its figures here, the table behind them, a caption that says what came out, and the
-command that makes them again at paper scale.  With `--publish figures` at its end, the command puts the new ones
-in place of these.  `medn-edu reproduce --list` names all studies.  The moving pictures are made by
-`python -m medn_edu.course.animations figures`, each as a GIF and as a film.
+command that makes them again at paper scale.  With `--publish figures` at its end, the command puts
+the new ones in place of these. `medn-edu reproduce --list` names all studies. The moving pictures
+are made by `python -m medn_edu.course.animations figures`, each as a GIF and as a film.
 """
 
 _STUDIES = """\
