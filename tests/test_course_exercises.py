@@ -14,6 +14,7 @@ from medn_edu.course.exercises import CHECKS
 from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Function, Number, agrees
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import reference
+from medn_edu.theory.axi import AXI, HABIT, WORDS, text
 
 Array = np.ndarray
 
@@ -289,3 +290,36 @@ def test_verdicts_name_what_was_given_and_keep_the_solution(
     assert "“19”" not in said("check_cut", [])
     assert "my_page has neither" in said("check_page", "<p></p>")
     assert "1 product is marked" in said("check_page", '<p data-medn="record">A lamp</p>')
+
+
+def test_tables_that_structured_prediction_shows_and_speaks_of() -> None:
+    node, edge = AXI.ink, HABIT
+
+    def lines(
+        turned: bool = False, only_best: bool = False, inks: tuple[int, ...] = (1, 1, 1)
+    ) -> list[list[float]]:
+        found = [node[0]]
+        for here, weight in zip(node[1:], inks[1:], strict=True):
+            offers = found[-1][:, None] + (edge.T if turned else edge)
+            if only_best:
+                offers = offers[[found[-1].argmax()]]
+            found.append(weight * here + offers.max(axis=0))
+        return [line.tolist() for line in found]
+
+    assert lines() == [[3, 1, 0], [5, 5, 3], [5, 7, 9]]
+    assert lines(turned=True) == [[3, 1, 0], [5, 4, 4], [5, 6, 9]], "the table of the exercise"
+    assert lines(only_best=True)[1] == [5, 5, 3], "what its hints say"
+    assert lines(inks=(1, 0, 1))[1] == [3, 4, 3]
+    xia, iax = WORDS[1:]
+    assert xia.ink.tolist() == [[0, 3, 1], [0, 2, 1], [2, 1, 0]]
+    assert iax.ink.tolist() == [[0, 1, 2], [1, 0, 1], [2, 2, 0]]
+    rival = [text(y) for y in iax.labellings].index("xia")
+    assert iax.differences[rival].tolist() == [1, 0]
+    violations = iax.losses[:, None] - iax.differences @ [[1.0] * 6, np.linspace(0.5, 3, 6)]
+    np.testing.assert_allclose(violations.max(axis=0), 2)
+
+
+@pytest.mark.parametrize("c", [0.4, 0.6, 0.9, 1.1])
+def test_an_invented_word_is_judged_as_its_hints_say(c: float, said: Any) -> None:
+    right = said("check_invented_word", c * np.eye(3)).startswith("Right")
+    assert right == (0.5 < c < 1)

@@ -100,7 +100,7 @@ def test_margins_says_the_solution_and_what_habit_cannot_do():
     explorer = margins().set(word="axi", habit=1.0, ink=1.0)
     assert explorer.summary == (
         "axi with w = (1.00, 1.00): best path axi, score 9.00; with the loss added aax or aai or axi, "
-        "9.00; smallest margin 1.00 (aai); none of the 26 margins is short of its loss, hinge 0.00."
+        "9.00; smallest margin 1.00 (aai); all 26 margins reach their loss, hinge 0.00."
     )
     for habit in (0.5, 1.0, 3.0):
         said = explorer.set(word="iax", habit=habit).summary

@@ -234,16 +234,16 @@ def _draw_margins(ax: Axes) -> Callable[[MarginsFrame], None]:
         smallest = f"smallest margin: {frame.names(frame.closest)}, {margin:.2f}"
         closest_key.set_text(true_minus(smallest))
         worst_key.set_text(
-            f"farthest short: {frame.names(farthest)}, by {frame.hinge:.2f} (hinge)"
+            f"largest violation: {frame.names(farthest)}, {frame.hinge:.2f} (hinge)"
             if farthest
-            else "none falls short of its loss (hinge 0.00)"
+            else "every margin reaches its loss (hinge 0.00)"
         )
 
     return show
 
 
 @lesson(
-    "The best path jumps, here from aai to axi, and at the jump both score alike.",
+    "The best path jumps, here from aai to axi. At the jump both have the same score.",
     {"word": "axi", "habit": 0.5, "ink": 1.0},
 )
 def _jumps(word: str, habit: float, ink: float) -> bool:
@@ -252,8 +252,8 @@ def _jumps(word: str, habit: float, ink: float) -> bool:
 
 
 @lesson(
-    "The labelling with the largest violation need not be the runner-up: aai keeps its "
-    "distance, iax, with three letters wrong, does not.",
+    "The labelling with the largest violation isn't always the runner-up: aai has the margin it "
+    "needs, but iax, with three wrong letters, doesn't.",
     {"word": "axi", "habit": 0.8, "ink": 0.5},
 )
 def _falls_behind(word: str, habit: float, ink: float) -> bool:
@@ -263,8 +263,8 @@ def _falls_behind(word: str, habit: float, ink: float) -> bool:
 
 
 @lesson(
-    "Twice the weights have the same best path and twice the margins: from half of these "
-    "weights the hinge falls to 0.",
+    "Doubling the weights keeps the best path and doubles every margin: with half of these weights "
+    "the hinge loss is still 1, here it's 0.",
     {"word": "axi", "habit": 1.0, "ink": 1.0},
 )
 def _scales(word: str, habit: float, ink: float) -> bool:
@@ -274,10 +274,10 @@ def _scales(word: str, habit: float, ink: float) -> bool:
 
 
 _CAPTION = (
-    "Left, the lattice of the word with the best path (solid) and the best path once the loss is "
-    "added (dashed). Right, the margin of each other labelling; the dashed lines are the margins "
-    "wanted, and arrows down show what is missing. Compare the ring (smallest margin) with the "
-    "square (farthest short): are they the same labelling?"
+    "On the left, the lattice with the best path (solid) and the best path once the loss is added "
+    "(dashed). On the right, the margin of each other labelling. The dashed lines are the margins "
+    "wanted, and the arrows pointing down show by how much a margin falls short. Compare the ring "
+    "(smallest margin) with the square (largest violation): are they at the same labelling?"
 )
 
 
@@ -301,8 +301,8 @@ def margins() -> Explorer:
 
     def short(frame: MarginsFrame) -> str:
         if not frame.n_short:
-            return "none of the 26 margins is short of its loss, hinge 0.00"
-        return f"{frame.n_short} of 26 margins short of their loss, hinge {frame.hinge:.2f}"
+            return "all 26 margins reach their loss, hinge 0.00"
+        return f"{frame.n_short} of 26 margins fall short of their loss, hinge {frame.hinge:.2f}"
 
     def update(word: str, habit: float, ink: float) -> str:
         frame = margins_frame(word, ink, habit)

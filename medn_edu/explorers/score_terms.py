@@ -144,7 +144,7 @@ _AXI = {"first": "a", "second": "x", "third": "i"}
 
 
 @lesson(
-    "After the three ink terms aai is ahead of axi, 8 to 7; the two habit terms turn this round.",
+    "After the three ink terms aai leads axi by 8 to 7. The two habit terms turn this round.",
     {**_AXI, "terms": 5, "ink": 1.0, "habit": 1.0},
 )
 def _habit_turns(terms: int, first: str, second: str, third: str, ink: float, habit: float) -> bool:
@@ -154,7 +154,7 @@ def _habit_turns(terms: int, first: str, second: str, third: str, ink: float, ha
 
 
 @lesson(
-    "One label other than in axi changes three of the five terms: its ink, and the pair on either "
+    "Changing the middle label of axi changes three of the five terms: its ink, and the pair on each "
     "side.",
     {**_AXI, "second": "a", "terms": 5, "ink": 1.0, "habit": 1.0},
 )
@@ -166,7 +166,7 @@ def _three_change(
 
 
 @lesson(
-    "A negative weight takes away: with w₂ below 0 each liked pair moves the bar back, and aai wins.",
+    "With a negative w₂ each liked pair takes something away: the bar moves back, and aai is best.",
     {**_AXI, "terms": 5, "ink": 1.0, "habit": -0.5},
 )
 def _takes_away(terms: int, first: str, second: str, third: str, ink: float, habit: float) -> bool:
@@ -229,9 +229,9 @@ def score_terms() -> Explorer:
         update,
         alt,
         caption=(
-            "Left, the ink of every label, and the labelling that you choose; right, its five terms, "
-            "added up one after another. Notice that a term looks at one letter or at one pair of "
-            "neighbours, never at more."
+            "On the left, the ink of every label and the labelling you choose. On the right, its five "
+            "terms, added up one after another. Notice that each term looks at one letter, or at one "
+            "pair of neighbours, and never at more."
         ),
         lessons=[_habit_turns, _three_change, _takes_away],
         name="score-terms",

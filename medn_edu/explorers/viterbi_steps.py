@@ -77,7 +77,7 @@ def viterbi_table(ink: float, habit: float) -> ViterbiTable:
 
 
 def _draw_paths(ax: Axes) -> Callable[[ViterbiTable, int], None]:
-    """Draw all 27 paths as bars, in the groups that meet, and who is still in."""
+    """Draw all 27 paths as bars, in the groups that meet, and mark those that are out."""
     at = np.array([k + 0.8 * (k // 9) + 0.25 * (k // 3) for k in range(27)])
     bars = ax.hlines(at, 0, 1, lw=6)
     (out,) = ax.plot(_NOWHERE, _NOWHERE, "x", color=MUTED, ms=5, mew=1.2)
@@ -189,7 +189,7 @@ def _formula(table: ViterbiTable, step: int) -> str:
 
 
 @lesson(
-    "The second letter's three cells decide 18 of the 27 paths: 9 are left, three for each ending.",
+    "The three cells of letter 2 rule out 18 of the 27 paths: 9 are left, three for each ending.",
     {"step": 6, "ink": 1.0, "habit": 1.0},
 )
 def _eighteen_are_out(step: int, ink: float, habit: float) -> bool:
@@ -198,7 +198,7 @@ def _eighteen_are_out(step: int, ink: float, habit: float) -> bool:
 
 
 @lesson(
-    "After two letters aa and ax are level, and neither is out: they end in different labels.",
+    "After two letters aa and ax are level. Both are kept, because they end in different labels.",
     {"step": 6, "ink": 1.0, "habit": 1.0},
 )
 def _level(step: int, ink: float, habit: float) -> bool:
@@ -209,7 +209,7 @@ def _level(step: int, ink: float, habit: float) -> bool:
 
 @lesson(
     "Nothing better was thrown away: the one path left has the largest of all 27 scores. With "
-    "w₂ = 0.3 that is aai.",
+    "w₂ = 0.3 it's aai.",
     {"step": LAST, "ink": 1.0, "habit": 0.3},
 )
 def _best_of_all(step: int, ink: float, habit: float) -> bool:
@@ -264,9 +264,9 @@ def viterbi_steps() -> Explorer:
         update,
         alt,
         caption=(
-            "Left, the scores of all 27 paths (× means out); right, Viterbi's table. Of the three "
-            "offers to the newest cell the one it keeps is solid, the other two are dashed. Notice how "
-            "many paths a single comparison puts out."
+            "On the left, the scores of all 27 paths; a × marks a path that can no longer be the best. "
+            "On the right, Viterbi's table: the newest cell compares three offers, keeps the solid one "
+            "and drops the dashed ones. Notice how many paths a single comparison rules out."
         ),
         lessons=[_eighteen_are_out, _level, _best_of_all],
         name="viterbi-steps",

@@ -13,48 +13,58 @@ from medn_edu.course.exercises._shared import (
     lists_labellings,
     viterbi,
 )
-from medn_edu.course.exercises.declarations import Function, Number
-from medn_edu.inference import add_loss
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number
+from medn_edu.theory.axi import AXI, TinyWord, labelling_scores, text
 
 check_word_score = Number(right=7.0)
+
+check_faulty_table = Choice(right="b")
 
 check_jump = Number(right=1.5)
 
 check_shortfall = Number(right=0.25)
 
-
-def _shifted(wrong: float, right: float) -> Any:
-    def shift(node: np.ndarray, true: np.ndarray) -> np.ndarray:
-        loss = add_loss(np.zeros_like(node), true)
-        return np.asarray(node + wrong * loss + right * (1 - loss))
-
-    return shift
+_TIE = 1e-9
+_KEPT = 0.9 * np.eye(3)[AXI.true]
 
 
-def _in_place(node: np.ndarray, true: np.ndarray) -> np.ndarray:
-    node[:] = add_loss(node, true)
-    return node
+def _judge_word(answer: Any) -> str | None:
+    ink = np.array(answer, dtype=float)
+    if ink.shape != (3, 3):
+        return f"expected three rows of three numbers; yours has the shape {ink.shape}."
+    if not np.isfinite(ink).all() or abs(ink).max() > 1e6:
+        return "every ink must be an ordinary number, not nan, infinite or astronomically large."
+    word = TinyWord("axi", ink)
+    scores = labelling_scores(word, [1.0, 1.0])
+    margins = scores[word.true_row] - scores
+    others = [row for row in range(len(scores)) if row != word.true_row]
+    violations = word.losses - margins
+    ahead = min(others, key=lambda row: margins[row])
+    if margins[ahead] <= _TIE:
+        level = "scores just as much" if margins[ahead] > -_TIE else "scores more"
+        name = text(word.labellings[ahead])
+        return f"axi isn't read: {name} {level}. Give the true labels more ink."
+    tied = [row for row in others if margins[row] < margins[ahead] + _TIE]
+    if any(violations[row] > _TIE for row in tied):
+        row = max(tied, key=lambda row: violations[row])
+        name, margin, loss = text(word.labellings[row]), margins[row], word.losses[row]
+        return (
+            f"the runner-up {name} violates its margin itself: {margin:.2f}, and {loss:.0f} is wanted. "
+            "Give the true labels more ink, or the ones next to them less."
+        )
+    if violations[others].max() <= _TIE:
+        return (
+            "every labelling has its margin. Give the true labels less ink: which rival keeps both "
+            "liked pairs and can only be held back by ink?"
+        )
+    return None
 
 
-def _changes_node(answer: Any) -> bool:
-    node = np.zeros((4, 3))
-    answer(node, np.array([0, 1, 2, 0]))
-    return bool(node.any())
-
-
-rng = np.random.default_rng(11)
-check_loss_augmented = Function(
-    cases=[(node, rng.integers(node.shape[1], size=len(node))) for node, _ in chain_cases(6)],
-    right=add_loss,
-    mistakes={
-        "one_everywhere": _shifted(1, 1),
-        "truth_favoured": _shifted(0, 1),
-        "truth_lowered": _shifted(0, -1),
-        "subtracted": _shifted(-1, 0),
-        "unchanged": _shifted(0, 0),
-        "loss_alone": lambda node, true: add_loss(0 * node, true),
-    },
-    hidden={"in_place": (_in_place, _changes_node)},
+check_invented_word = Judged(
+    right=_KEPT,
+    expected="a table of ink like AXI.ink: three rows of three numbers",
+    judge=_judge_word,
+    mistakes=[AXI.ink, np.zeros((3, 3)), 0.2 * _KEPT, np.ones(3), -np.eye(3)],
 )
 
 check_viterbi = Function(

@@ -50,13 +50,13 @@ def _terms() -> int:
 
 
 predict_terms = Question(
-    asks="You start from axi and change the label of the second letter from x to a. How many of the "
-    "five terms change?",
+    asks="You start from axi and change the label of its second letter from x to a. How many of the "
+    "five terms of the score change?",
     choices=("One", "Two", "Three", "All five"),
     right=_terms,
     look="Change the second label and compare the bars. Then try a negative weight.",
-    because="A label is in its own ink term and in one habit term for each of its neighbours, and "
-    "nowhere else.",
+    because="A label occurs in its own ink term and in one habit term for each neighbour, and nowhere "
+    "else. The second letter has two neighbours.",
 )
 
 
@@ -74,7 +74,7 @@ predict_paths = Question(
     right=_paths,
     look="Go to step 6, count the paths without a ×, and see whether one of the others is ever missed.",
     because="Each cell keeps one of its three beginnings. Whatever follows adds the same to all "
-    "three, so two thirds of the paths are out for good.",
+    "three, so two thirds of the paths are out for good: 9 of 27 are left.",
 )
 
 
@@ -88,8 +88,8 @@ def _doubled() -> int:
 
 
 predict_doubled = Question(
-    asks="Both weights of axi are doubled, from 0.5 to 1. What happens to the best path and to the "
-    "hinge loss?",
+    asks="For the word axi, you double both weights, from 0.5 to 1. What happens to the best path and "
+    "to the hinge loss?",
     choices=(
         "Both stay as they are",
         "The path stays, and the hinge loss falls",
@@ -98,9 +98,9 @@ predict_doubled = Question(
     ),
     right=_doubled,
     look="Set both weights to 0.5, then to 1, and compare the margins with the dashed lines. Then find "
-    "the habit's weight from which on no labelling is short of its loss.",
-    because="All scores double, so their order stays. Margins double, too, but the margins that are "
-    "wanted do not.",
+    "the smallest weight of the habit at which every margin reaches its loss.",
+    because="All scores double, so their order stays the same. The margins double as well, but the "
+    "margins we want don't change.",
 )
 
 # -- two-losses ------------------------------------------------------------------------------------
