@@ -62,9 +62,9 @@ def test_norm_balls_shows_the_frame():
     assert "L1: exactly 0" in [text.get_text() for text in explorer.figure.axes[2].texts]
     said = explorer.set(angle=65).summary
     assert said.startswith(
-        "λ = 10,000, direction 65 degrees: a line touches the KL ball in (0.0117,"
+        "λ = 10,000, direction 65 degrees: the line touches the KL ball at (0.0117,"
     )
-    assert said.endswith("and the L1 ball in its corner (0, 1).")
+    assert said.endswith("and the L1 ball at its corner (0, 1).")
     assert "the L1 ball along an edge." in explorer.set(lam=1_000_000, angle=45).summary
 
 

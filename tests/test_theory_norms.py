@@ -77,6 +77,21 @@ def test_kl_norm_of_every_prior(prior, point):
     assert kl_norm(means, lam, prior) == pytest.approx((sum(conjugates) + 2) / 2, abs=1e-5)
 
 
+def test_slope_of_the_kl_norm():
+    """The natural parameter as a share of the largest; so the norm is convex, even, and no norm."""
+    h = 1e-6
+    for lam in (0.5, 4.0, 400.0):
+        for share in (-0.95, -0.3, 0.0, 0.5):
+            mu = float(priors.LaplacePrior(lam).mean(share * np.sqrt(lam)))
+            slope = (kl_norm(mu + h, lam) - kl_norm(mu - h, lam)) / (2 * h)
+            assert slope == pytest.approx(share, abs=1e-5)
+        other = MEANS[::-1] + 0.3
+        assert kl_norm((MEANS + other) / 2, lam) < (kl_norm(MEANS, lam) + kl_norm(other, lam)) / 2
+        assert kl_norm(-MEANS, lam) == kl_norm(MEANS, lam)
+        assert kl_norm(0 * MEANS, lam) == pytest.approx(len(MEANS) / np.sqrt(lam))
+        assert kl_norm(2 * MEANS, lam) != pytest.approx(2 * kl_norm(MEANS, lam), rel=1e-3)
+
+
 def test_corollary_6_and_large_means():
     """Scaled by the end of its domain every such prior's norm grows like L1."""
     far = np.array([1e9, -2e9])

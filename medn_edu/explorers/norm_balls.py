@@ -1,8 +1,10 @@
 """A line turned around balls: where it touches decides which weights are zero (MEDN, Figure 2).
 
-The cheapest mean that meets a margin constraint is where its line touches a ball: a corner of the
-L1 ball in almost every direction, the direction itself on the L2 ball, and between them on the KL
-ball of a Laplace prior.  The study ``kl-norm`` uses `draw_tangents` and `draw_smaller_weight`.
+The cheapest mean that meets a margin constraint is the point at which the constraint's line touches a
+ball. On the L1 ball that is a corner in almost every direction. On the L2 ball it is the direction
+itself, and the KL ball of a Laplace prior lies between the two.
+
+The study ``kl-norm`` uses `draw_tangents` and `draw_smaller_weight`.
 """
 
 from collections.abc import Callable, Mapping
@@ -161,7 +163,9 @@ def _balls(ax: Axes) -> Show:
         width = 1.6 if name == "KL" else 0.7
         (lines[name],) = ax.plot([0, 0], [0, 0], "-", color=colour, lw=width, zorder=1)
     ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
-    ax.set(xlabel="mean μ₁", ylabel="mean μ₂", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    ax.set(
+        xlabel="posterior mean μ₁", ylabel="posterior mean μ₂", xticks=(-1, 0, 1), yticks=(-1, 0, 1)
+    )
     ax.set_anchor("N")  # in a narrow figure too the titles are in line
     lam = ax.text(-_REACH + 0.05, -_REACH + 0.05, "", fontsize=11, color=palette.BLUE)
     ax.set_title("Where a line touches the balls")
@@ -245,7 +249,7 @@ def _text(point: np.ndarray, digits: int) -> str:
 
 
 @lesson(
-    "However large λ is, the smaller weight is not zero on the KL ball; on the L1 ball it is.",
+    "However large λ is, the smaller mean isn't zero on the KL ball. On the L1 ball it is.",
     {"lam": 1_000_000, "angle": 65},
 )
 def _never_sticks(lam: float, angle: float) -> bool:
@@ -254,7 +258,7 @@ def _never_sticks(lam: float, angle: float) -> bool:
 
 
 @lesson(
-    "With a small λ the KL ball is the L2 ball, and no weight is small.",
+    "With a small λ the KL ball is almost the L2 ball, and no mean is small.",
     {"lam": 0.1, "angle": 65},
 )
 def _round_like_l2(lam: float, angle: float) -> bool:
@@ -264,8 +268,8 @@ def _round_like_l2(lam: float, angle: float) -> bool:
 
 
 @lesson(
-    "With a large λ the point on the KL ball runs from corner to corner while the line turns "
-    "from 37 to 53 degrees.",
+    "With a large λ the point on the KL ball moves from next to one corner to next to the other while "
+    "the line turns from 37 to 53 degrees.",
     {"lam": 10_000, "angle": 53},
 )
 def _passes_fast(lam: float, angle: float) -> bool:
@@ -275,9 +279,10 @@ def _passes_fast(lam: float, angle: float) -> bool:
 
 
 _CAPTION = (
-    "Left, the L1 ball (dashed), the L2 ball (thin) and the KL ball (blue), each touched by a "
-    "line of the same direction. Right, where they are touched, as the line turns and as λ grows. "
-    "Watch the blue dot: how near does it come to a corner, and does it ever get there?"
+    "Left: the L1 ball (dashed), the L2 ball (thin) and the KL ball (blue), and three parallel lines, "
+    "each touching one of them. Upper right: μ₁ at the touching points, for every direction of the "
+    "line. Lower right: the smaller of the two means, for every λ. Watch the blue dot. How close does "
+    "it come to a corner, and does it ever get there?"
 )
 
 
@@ -309,22 +314,23 @@ def norm_balls() -> Explorer:
         for show in panels:
             show(frame)
         on_kl, on_l2, on_l1 = (frame.touched[name] for name in ("KL", "L2", "L1"))
-        corner = "along an edge" if len(on_l1) == 2 else f"in its corner {_text(on_l1[0], 0)}"
+        corner = "along an edge" if len(on_l1) == 2 else f"at its corner {_text(on_l1[0], 0)}"
         return (
-            f"λ = {in_full(frame.lam)}, direction {angle:.0f} degrees: a line touches the KL ball in "
-            f"{_text(on_kl[0], 4)}, the L2 ball in {_text(on_l2[0], 2)}, and the L1 ball {corner}."
+            f"λ = {in_full(frame.lam)}, direction {angle:.0f} degrees: the line touches the KL ball at "
+            f"{_text(on_kl[0], 4)}, the L2 ball at {_text(on_l2[0], 2)}, and the L1 ball {corner}."
         )
 
     def alt(lam: float, angle: float) -> str:
         frame = touching_frame(lam, angle)
         on_kl, on_l2 = frame.touched["KL"], frame.touched["L2"]
         return (
-            f"Left, the L2 ball, the L1 ball and between them the KL ball of a Laplace prior with "
-            f"λ = {in_full(frame.lam)}, all through (0, 1), each touched by a line perpendicular "
-            f"to {angle:.0f} degrees. Upper right, the first weight where it touches, as the line "
-            f"turns: a falling cosine on the L2 ball, a step at 45 degrees on the L1 ball, between them "
-            f"the KL ball, now {on_kl[0, 0]:.4f}. Lower right, the smaller weight there against λ: now "
-            f"{on_kl.min():.4f}, on the L2 ball {on_l2.min():.2f}."
+            f"Left: the L2 ball, the L1 ball and between them the KL ball of a Laplace prior with "
+            f"λ = {in_full(frame.lam)}. All pass through (0, 1), and each is touched by a line "
+            f"perpendicular to the direction of {angle:.0f} degrees. Upper right: μ₁ at the touching "
+            f"points against the direction. It is a falling cosine on the L2 ball, a step at 45 degrees "
+            f"on the L1 ball, and a curve between them on the KL ball, now at {on_kl[0, 0]:.4f}. Lower "
+            f"right: the smaller mean against λ, now {on_kl.min():.4f} on the KL ball and "
+            f"{on_l2.min():.2f} on the L2 ball."
         )
 
     return Explorer(

@@ -1,8 +1,8 @@
 """Balls of norms and of KL-norms in two dimensions (MEDN, Figure 2), and in three.
 
-Going far in some direction ends, on the L1 ball, almost always in a corner, where coordinates are
-zero.  The L2 ball and KL balls are round at the axes, the latter the more narrowly the larger
-lambda.
+The point of an L1 ball that is farthest in some direction is almost always a corner, where coordinates
+are zero. L2 balls and KL balls are round at the axes. The larger lambda is, the more sharply a KL ball
+bends there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -197,7 +197,7 @@ def draw_norm_solid(
 ) -> None:
     """Draw the surface of a ball, and on it the cuts through each two of the axes.
 
-    The cuts show what the surface does at the axes: of L1 they are edges, of the others curves.
+    The cuts show what the surface does at the axes: on the L1 ball they are edges, on the others curves.
 
     Parameters
     ----------

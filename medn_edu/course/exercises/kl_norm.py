@@ -6,59 +6,9 @@ from typing import Any
 import numpy as np
 
 from medn_edu.course.exercises._shared import bisect
-from medn_edu.course.exercises.declarations import Function, Judged, Number, differs
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, differs
 
-check_kl_norm_at_zero = Number(right=2.5)
-
-
-_EXACT = frozenset({"L1"})  # the norm whose ball has corners
-
-
-def _judge_names(answer: Any) -> str | None:
-    if isinstance(answer, str):
-        answer = {answer}
-    names = frozenset(str(name).strip().upper() for name in answer)
-    if names - {"L1", "L2", "KL"}:
-        return 'the names are "L2", "KL" and "L1".'
-    hints = {
-        _EXACT: None,
-        frozenset({"L1", "KL"}): (
-            "on the KL ball with lambda 10^6 the smaller weight is 0.0013, which is not 0."
-        ),
-        frozenset({"KL"}): "the KL ball has no corners, however sharply it turns; which ball has?",
-        frozenset(): "one of the balls has corners, and corners lie on axes.",
-    }
-    otherwise = "on the L2 ball the point lies in the direction (2, 1) itself, with no weight 0."
-    return hints.get(names, otherwise)
-
-
-check_exact_zeros = Judged(
-    right=set(_EXACT),
-    judge=_judge_names,
-    expected='a set of names, such as {"L2"}',
-    mistakes=[{"L1", "KL"}, {"KL"}, set(), {"L1", "L2"}, {"M3N"}, 1],
-)
-
-
-def _log_mgf(eta: float, lam: float) -> float:
-    return float(-np.log(1 - eta**2 / lam))
-
-
-def _mean(eta: Any, lam: float) -> Any:
-    return 2 * eta / (lam - eta**2)
-
-
-check_conjugate = Function(
-    cases=[(1.0, 4.0), (-1.5, 4.0), (0.3, 6.0), (2.9, 9.0), (0.0, 2.0)],
-    right=lambda eta, lam: eta * _mean(eta, lam) - _log_mgf(eta, lam),
-    mistakes={
-        "without_normaliser": lambda eta, lam: eta * _mean(eta, lam),
-        "sign_of_log_mgf": lambda eta, lam: eta * _mean(eta, lam) + _log_mgf(eta, lam),
-        "log_mgf": _log_mgf,
-        "sign": lambda eta, lam: _log_mgf(eta, lam) - eta * _mean(eta, lam),
-        "standard_normal": lambda eta, lam: _mean(eta, lam) ** 2 / 2,
-    },
-)
+check_many_small = Choice(right="b")
 
 
 def _slope(mu: float, lam: float) -> float:
@@ -98,10 +48,50 @@ check_kl_slope = Function(
 )
 
 
+check_growing_lam = Choice(right="c")
+
+
+def _mean(eta: Any, lam: float) -> Any:
+    return 2 * eta / (lam - eta**2)
+
+
+def _judge_constraint(answer: Any) -> str | None:
+    if isinstance(answer, str | bytes):
+        raise TypeError
+    first, second, third = map(float, answer)
+    a = np.array([first, second, third])
+    if not np.isfinite(a).all():
+        return "the three numbers have to be finite."
+    zeros = int(np.sum(a == 0))
+    if zeros == 3:
+        return "with three zeros no mean has the margin 1, so there is no line to touch."
+    if zeros == 2:
+        return "that gives two means of exactly 0; exactly one is wanted."
+    if zeros == 0:
+        end = 1000.0 / np.abs(a).max()  # where the largest of kappa a meets the end of the domain
+        if np.abs(a).min() * end < 1e-3:
+            return (
+                "the smallest mean is tiny, but it isn't 0: which natural parameter has the mean 0?"
+            )
+        return "no mean is exactly 0 here, because no natural parameter kappa * a_k is."
+    sizes = np.abs(a[a != 0])
+    if sizes[0] == sizes[1]:
+        return "one mean is exactly 0, but the other two are of the same size."
+    return None
+
+
+check_exact_zero = Judged(
+    right=(2.0, 1.0, 0.0),
+    judge=_judge_constraint,
+    expected="three numbers, such as (3, 2, 1)",
+    mistakes=[(3, 2, 1), (2, 1, 1e-9), (1, 0, 0), (0, 0, 0), (1, 1, 0), (1, 0)],
+)
+
+
 def _cheapest(a: np.ndarray, margin: float, lam: float, end: float | None = None) -> np.ndarray:
-    """Bisect along the shrinkage curve, up to the end of the domain or to a wrong one."""
+    """Go along the shrinkage curve by bisection, up to the end of the domain or to a wrong end."""
     end = np.sqrt(lam) / np.abs(a).max() if end is None else end
-    return _mean(a * bisect(lambda t: a @ _mean(t * a, lam) < margin, 0.0, end), lam)
+    return _mean(a * bisect(lambda kappa: a @ _mean(kappa * a, lam) < margin, 0.0, end), lam)
 
 
 def _corner(a: np.ndarray, margin: float, lam: float) -> np.ndarray:
@@ -126,6 +116,6 @@ check_cheapest_mean = Function(
         "corner": _corner,
         "last_eta": _last_eta,
         "signs_lost": lambda a, margin, lam: np.abs(_cheapest(a, margin, lam)),
-        "end_of_t": lambda a, margin, lam: _cheapest(a, margin, lam, np.sqrt(lam)),
+        "end_of_kappa": lambda a, margin, lam: _cheapest(a, margin, lam, np.sqrt(lam)),
     },
 )

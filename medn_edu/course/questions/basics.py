@@ -250,15 +250,15 @@ def _turn() -> int:
 
 
 predict_turn = Question(
-    asks="On the L2 ball the touching point follows the line. What does it do on the KL ball with "
-    "λ = 10,000, as the direction turns from 5 to 85 degrees?",
+    asks="A line turns around three balls, from the direction of 5 degrees to 85 degrees. On the L2 "
+    "ball the touching point follows at an even pace. What does it do on the KL ball with λ = 10,000?",
     choices=(
-        "It follows the line at an even pace",
-        "It stays near one corner and moves to the other within a few degrees",
-        "It sits in a corner and jumps to the other one at 45 degrees",
+        "It follows the line at an even pace, too",
+        "It stays near one corner, then moves to the other one within a few degrees",
+        "It sits exactly in one corner and jumps to the other one at 45 degrees",
     ),
     right=_turn,
     look="Set λ to 10,000, turn the line through 45 degrees, and see whether you ever read exactly 0.",
-    because="The ball is round everywhere, so no corner holds the point. But it is nearly flat between "
-    "its rounded corners, so a small turn takes the point all the way.",
+    because="The ball is round everywhere, so no corner can hold the point. But it's nearly flat "
+    "between its rounded corners, so a small turn of the line takes the point all the way across.",
 )
