@@ -31,11 +31,21 @@ def test_losses_and_their_slopes_against_enumeration():
         assert np.interp(habit, WEIGHTS, curves.log_loss) == pytest.approx(frame.log_loss)
         assert np.all(curves.hinge >= curves.wrong - 1e-9), "both bound the error"
         assert np.all(curves.log_loss >= np.log(2) * (curves.wrong > 0) - 1e-9)
+        assert np.diff(curves.hinge, 2).min() > -1e-9, "both are convex"
+        assert np.diff(curves.log_loss, 2).min() > 0
         left, right = (losses_frame(ink, habit + step) for step in (-1e-6, 1e-6))
         slopes = (frame.hinge - left.hinge) / 1e-6, (right.hinge - frame.hinge) / 1e-6
         assert slopes == pytest.approx(frame.hinge_slopes, abs=1e-5)
         slope = (right.log_loss - left.log_loss) / 2e-6
         assert slope == pytest.approx(frame.log_slope, abs=1e-5)
+
+
+def test_with_a_faint_ink_the_log_loss_stops_where_labellings_have_as_much_habit():
+    scores = labelling_scores(AXI, [0.5, 30.0])
+    rivals = [text(y) for y in AXI.labellings[AXI.features[:, 1] == 2]]
+    assert rivals == ["axi", "xia", "iax"]
+    limit = np.log(1 + np.exp(-2) + np.exp(-3))
+    assert logsumexp(scores) - scores[AXI.true_row] == pytest.approx(limit)
 
 
 def test_losses_shows_the_frame():

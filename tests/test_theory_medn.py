@@ -7,14 +7,15 @@ import math
 import numpy as np
 import pytest
 from enumerated import FORBIDDEN, KINDS, PRIORS, SLACKS, make_data, solved
-from scipy.optimize import brentq
-from scipy.special import rel_entr
+from scipy.optimize import brentq, minimize
+from scipy.special import logsumexp, rel_entr, softmax
 
 from medn_edu.priors import BoxPrior, ExponentialPrior, GaussianPrior, LaplacePrior
 from medn_edu.problems import DualVariables
 from medn_edu.samples import Forest, label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.theory import textbook
+from medn_edu.theory.axi import AXI, axi_problem, labelling_scores, text
 from medn_edu.theory.checks.medn_instances import DiscretePrior
 from medn_edu.theory.medn import enumerate_problem, p1_value, tilt
 from medn_edu.theory.medn_solvers import legendre, solve_dual, solve_primal
@@ -93,6 +94,30 @@ def test_two_solvers_meet(prior, slack, kind):
     assert problem.primal_value(dual.w) == pytest.approx(value, rel=1e-6)
     assert problem.primal_value(primal.w) == pytest.approx(primal.value, rel=1e-9)
     np.testing.assert_allclose(primal.w, dual.w, atol=1e-3 * max(1, abs(dual.w).max()))
+
+
+@pytest.mark.parametrize(
+    ("C", "value", "supports"),
+    [(0.75, 0.9375, {"aax": 0.75}), (1.0, 1.0, {"aax": 1.0}), (4.0, 1.0, {"aax": 1.0, "axi": 3.0})],
+)
+def test_the_dual_variables_of_axi(C, value, supports):
+    """P0 and its dual meet; a part of C that the weights don't need goes to the true labelling."""
+    problem = axi_problem(GaussianPrior(), LinearSlack(C), [AXI])
+    solution = solve_dual(problem)
+    assert problem.primal_value(solution.w) == pytest.approx(solution.value, abs=1e-6)
+    assert solution.value == pytest.approx(value, abs=1e-6)
+    expected = [supports.get(text(y), 0.0) for y in AXI.labellings]
+    np.testing.assert_allclose(solution.alpha, expected, atol=1e-3)
+
+
+def test_a_penalised_crf_has_dual_variables_too():
+    """Its weights are sum alpha Delta f, with alpha = C p."""
+    for C in (0.5, 3.0):
+        done = minimize(
+            lambda w, C=C: w @ w / 2 + C * logsumexp(-AXI.differences @ w), np.zeros(2), tol=1e-10
+        )
+        alpha = C * softmax(labelling_scores(AXI, done.x))
+        np.testing.assert_allclose(alpha @ AXI.differences, done.x, atol=1e-5)
 
 
 @pytest.mark.parametrize("prior", PRIORS)

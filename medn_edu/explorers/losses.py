@@ -230,7 +230,7 @@ def _draw_marginals(ax: Axes) -> Callable[[LossesFrame], None]:
 
 
 @lesson(
-    "From w₂ = 1 on the hinge is exactly 0; the log-loss is not, and still falls.",
+    "From w₂ = 1 on the hinge is exactly 0. The log-loss is positive, and still falls.",
     {"ink": 1.0, "habit": 1.5},
 )
 def _only_one_is_zero(habit: float, ink: float) -> bool:
@@ -239,7 +239,7 @@ def _only_one_is_zero(habit: float, ink: float) -> bool:
 
 
 @lesson(
-    "Where aai and aax tie, the hinge's slope jumps from −2 to −1; the log-loss bends smoothly.",
+    "Where aai and aax tie, the hinge's slope jumps from −2 to −1. The log-loss bends smoothly.",
     {"ink": 0.75, "habit": 0.5},
 )
 def _jumps(habit: float, ink: float) -> bool:
@@ -250,8 +250,8 @@ def _jumps(habit: float, ink: float) -> bool:
 
 
 @lesson(
-    "With a faint ink the hinge stays at 1, although nothing is read wrong: iax has the habits "
-    "of axi, and only ink can push it back.",
+    "With a faint ink the hinge stays at 1, although nothing is read wrong: iax has as many liked "
+    "pairs as axi, so only more ink can push it back.",
     {"ink": 0.5, "habit": 1.5},
 )
 def _waits(habit: float, ink: float) -> bool:
@@ -261,9 +261,10 @@ def _waits(habit: float, ink: float) -> bool:
 
 
 _CAPTION = (
-    "Left, the log-loss (dashed) and the hinge (solid) of *axi* as the habit's weight moves. Right, "
-    "what each of them looks at: probabilities and margin violations. Below them, how likely each "
-    "label is at each letter. Watch how many labellings decide the slope of each curve."
+    "Left: the log-loss (dashed) and the hinge (solid) of *axi* as the habit's weight changes. The "
+    "dotted line counts wrong letters. Right: the probability of each labelling, which the log-loss "
+    "uses, and its margin violation, which the hinge uses; below them, the probability of each label at "
+    "each letter. Notice how many labellings decide the slope of each curve."
 )
 
 

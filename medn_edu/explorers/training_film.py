@@ -326,8 +326,8 @@ def _percent(share: float) -> str:
 
 
 @lesson(
-    "Errors on the training words and on others part ways: with C = 3 no training letter is wrong, "
-    "and more of the other letters are than with C = 0.03.",
+    "With C = 3 no training letter is wrong, but more of the other words' letters are wrong than "
+    "with C = 0.03.",
     {"passes": N_PASSES, "C": 3.0},
 )
 def _over_fits(passes: int, C: float) -> bool:
@@ -336,8 +336,8 @@ def _over_fits(passes: int, C: float) -> bool:
 
 
 @lesson(
-    "At the end the two panels of a word agree: clearly far enough ahead, all of C is on the truth; "
-    "clearly too close, wrong labellings share it.",
+    "At the end the two panels of a word agree. Where the truth is clearly far enough ahead, it has "
+    "all of C. Where the runner-up is clearly too close, wrong labellings share all of C.",
     {"passes": N_PASSES, "C": 0.3},
 )
 def _agree(passes: int, C: float) -> bool:
@@ -347,8 +347,8 @@ def _agree(passes: int, C: float) -> bool:
 
 
 @lesson(
-    "A pass may make things worse for the moment: the primal value and the errors on other words rise, "
-    "while the dual value does not fall.",
+    "A pass may make the weights worse for the moment: the primal value and the errors on other "
+    "words rise, but the dual value doesn't fall.",
     {"passes": 3, "C": 1.0},
 )
 def _rises(passes: int, C: float) -> bool:
@@ -414,9 +414,10 @@ def training_film() -> Explorer:
         update,
         alt,
         caption=(
-            "A training run of M3N, pass by pass: above, how far each training word's runner-up is "
-            "behind; below it, the word's dual variables; right, errors, and the bounds of the "
-            "optimum. Look at both panels of one word together."
+            "A training run of M3N, pass by pass. Top left: how far each training word's runner-up is "
+            "behind the truth. Below it: the same word's dual variables. Right: the errors, and the "
+            "two values between which the optimum lies. Read the two left panels together, word by "
+            "word."
         ),
         lessons=[_over_fits, _agree, _rises],
         name="training-film",

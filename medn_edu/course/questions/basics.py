@@ -116,8 +116,8 @@ def _faint() -> int:
 
 
 predict_faint = Question(
-    asks="With a faint ink, w₁ = 0.5, the word is read without error as soon as w₂ is above 0.25. What "
-    "does the hinge do as w₂ grows further?",
+    asks="With a faint ink, w₁ = 0.5, every letter is read right as soon as w₂ is above 0.25. What does "
+    "the hinge do as w₂ grows beyond that?",
     choices=(
         "It is 0 from there on",
         "It reaches 0 somewhat later",
@@ -126,8 +126,8 @@ predict_faint = Question(
     ),
     right=_faint,
     look="Set the ink's weight to 0.5, play w₂, and see which labelling the hinge looks at in the end.",
-    because="In the end it looks at iax, which has as much habit as axi. Only more ink could push that "
-    "one back by the margin wanted.",
+    because="In the end the hinge looks at iax, which has as many liked pairs as axi. Only more ink "
+    "could push iax back by the margin we want.",
 )
 
 
@@ -139,8 +139,8 @@ def _overfit() -> int:
 
 
 predict_overfit = Question(
-    asks="Margin violations cost ten times as much, C = 3 in place of 0.3. Which letters are then read "
-    "wrong at the end of the run?",
+    asks="Make margin violations ten times as expensive, C = 3 instead of 0.3. Which letters are wrong "
+    "at the end of the run, compared with before?",
     choices=(
         "Fewer of the training words, and fewer of the other words",
         "Fewer of the training words, but more of the other words",
@@ -148,10 +148,10 @@ predict_overfit = Question(
         "More of both",
     ),
     right=_overfit,
-    look="Go to the last pass, and change C. On the way, watch the two panels of one word, and whether "
-    "the primal value ever rises.",
-    because="With a high price the model fits every detail of ten badly written words, and most of "
-    "these details are noise.",
+    look="Go to the last pass and change C. Then play the run, watch the two panels of one word, and "
+    "see whether the primal value ever rises.",
+    because="At a high price the model fits every detail of ten badly written words, and most of those "
+    "details are noise.",
 )
 
 # -- toolbox ---------------------------------------------------------------------------------------
