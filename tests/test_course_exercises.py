@@ -242,15 +242,15 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_posterior_mean", 66.7, "looks like per cent"),
         ("check_posterior_mean", 0.68, "keep more digits"),
         ("check_posterior_mean", -0.3, "check the sign first"),
-        ("check_tight_labellings", 3, "expected labellings of the table as words"),
+        ("check_wrong_pair", 3, "expected two weight vectors of two numbers each"),
         ("check_posterior_mean", np.array([2 / 3]), "without brackets"),
         ("check_tilted_coin", 0.43, "0.6 / (0.8 + 0.6)"),  # two places of 0.4286
         ("check_words_right", 0.299, "0.86^8"),
-        ("check_mean_from_alpha", [0.27, 0.15], "Right"),
-        ("check_mean_from_alpha", [[0.27, 0.15]], "without inner brackets"),
         ("check_many_small", "B ", "Right"),
         ("check_exact_zero", [0, -3, 2], "Right"),
         ("check_exact_zero", (2, 1, 1e-9), "tiny, but it isn't 0"),
+        ("check_wrong_pair", [[3, 0], [-2, 5]], "Right"),
+        ("check_wrong_pair", [[1, 0], [0, 0.2]], "under the second vector axi and another"),
         ("check_tags", ["ADP", "DET", "NOUN", "PRON", "VERB", "NOUN", "PUNCT"], "Right"),
         (
             "check_kl_slope",

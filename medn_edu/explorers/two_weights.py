@@ -1,9 +1,9 @@
 """The word *axi* under any prior: a posterior over two weights, and the mean that the margins bind.
 
-P1 asks the *mean* of a distribution for margins, and the best distribution is a tilted prior
-(Theorem 2).  Two weights can be drawn: density, mean, mode, a half-plane for each labelling, and
-dual variables, positive only where the line passes through the mean.  `medn_edu.theory.two_weights`
-solves it.
+P1 puts its margins on the *mean* of a distribution, and the best distribution is a tilted prior
+(Theorem 2).  With two weights all of it can be drawn: density, mean and mode, a half-plane for each
+labelling, and the dual variables, which are positive only where the line passes through the mean.
+`medn_edu.theory.two_weights` solves the problem.
 """
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ class TwoWeightsFrame:
     mean: np.ndarray
     mode: np.ndarray  # where the posterior is highest
     xi: np.ndarray  # slack of each word
-    wanted: np.ndarray  # margin that each slot's labelling asks of the mean, less slack
+    wanted: np.ndarray  # margin that the mean must have over each slot's labelling, minus slack
     missing: np.ndarray  # share of the posterior without that margin
     density: np.ndarray  # of the posterior over `_W` by `_W`; 0 where points have all of it
     points: np.ndarray
@@ -197,7 +197,7 @@ def _plane(ax: Axes) -> Show:
 
 
 def _bars(ax: Axes) -> Show:
-    """Draw the dual variables, and in words what they say."""
+    """Draw the dual variables, and say in words what they mean."""
     places = np.arange(len(worst_labellings(len(WORDS))))
     bars = ax.barh(places, 0 * places, height=0.62, lw=0, zorder=2)
     tracks = ax.barh(places, 0 * places + 1, height=0.62, color="#EEF1F4", lw=0, zorder=1)
@@ -249,7 +249,7 @@ def _name(frame: TwoWeightsFrame, k: int, between: str, true: str) -> str:
 
 
 def _below_the_bars(frame: TwoWeightsFrame) -> str:
-    lines = [f"a full bar: C = {frame.C:g}", f"slack ξ = {_slack(frame)}"]
+    lines = [f"a full bar is C = {frame.C:g}", f"slack ξ = {_slack(frame)}"]
     names = [_name(frame, k, ": ", "") for k in frame.bound]
     if len(names) == 1:
         lines += [f"μ lies on the line of {names[0]};", _missing(frame), "on its wrong side"]
@@ -308,6 +308,7 @@ _PRICES = (
     *(0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85),
     *(1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0),
 )
+_TEXTS = ("Gaussian, N(0, 1)", "Laplace", "box, [−√3, √3]", "exponential, mean ½", "two-point, ±1")
 _SETS = {"axi": 1, ", ".join(word.word for word in WORDS): len(WORDS)}
 
 
@@ -317,7 +318,7 @@ def _frame(prior: str, C: float, lam: int, words: str) -> TwoWeightsFrame:
 
 
 def _sentence(frame: TwoWeightsFrame, lam: int) -> str:
-    constant = f", λ = {lam}" if frame.prior_name == "Laplace" else ""
+    constant = {"Laplace": f", λ = {lam}", "box": " on [−√3, √3]"}.get(frame.prior_name, "")
     names = ", ".join(word.word for word in WORDS[: len(frame.xi)])
     missed, bound = "", [_name(frame, k, " as ", "") for k in frame.bound]
     if bound:
@@ -341,7 +342,7 @@ def _dual_variables(frame: TwoWeightsFrame) -> str:
 
 
 @lesson(
-    "Under the Laplace prior the mode is (0, 0) for every C, while the mean moves from there "
+    "Under the Laplace prior the mode stays at (0, 0) for every C, while the mean moves from there "
     "to (1, 1).",
     {"prior": "Laplace", "C": 3.0, "lam": 4, "words": "axi"},
 )
@@ -353,7 +354,8 @@ def _mode_stays(**values: Any) -> bool:
 
 
 @lesson(
-    "With a small C one labelling, xax, has all of C, and every other has exactly none.",
+    "With a small C, one labelling (xax) takes the whole budget, and every other dual variable is "
+    "exactly zero.",
     {"prior": "Gaussian", "C": 0.1, "lam": 4, "words": "axi"},
 )
 def _one_labelling(**values: Any) -> bool:
@@ -363,8 +365,8 @@ def _one_labelling(**values: Any) -> bool:
 
 
 @lesson(
-    "The mean lies on the line of aax, and half of the posterior lies on its wrong side: the "
-    "margin binds the mean, not each w.",
+    "The mean lies on the line of aax, and half of the posterior lies on its wrong side. The "
+    "margin binds the mean, not each weight vector.",
     {"prior": "Gaussian", "C": 1.0, "lam": 4, "words": "axi"},
 )
 def _half_below(**values: Any) -> bool:
@@ -375,7 +377,7 @@ def _half_below(**values: Any) -> bool:
 
 
 @lesson(
-    "Once the mean has all margins, a larger C changes nothing but the true labelling's α.",
+    "Once the mean has all margins, a larger C changes only the true labelling's α.",
     {"prior": "Gaussian", "C": 10.0, "lam": 4, "words": "axi"},
 )
 def _true_takes_the_rest(**values: Any) -> bool:
@@ -390,26 +392,26 @@ def _true_takes_the_rest(**values: Any) -> bool:
 
 
 _CAPTION = (
-    "Left, the posterior over the two weights with its mean and its mode. Each thick line belongs "
-    "to a labelling with a positive dual variable, whose bar on the right has the same dashes. "
-    "Notice that the mean lies on every thick line: a margin binds the mean. The posterior itself "
-    "goes on beyond the line, unless the prior has nothing left there, like the two-point prior with a "
-    "large C."
+    "Left, the posterior over the two weights (blue) with its mean and its mode. In the hatched region "
+    "a mean has all margins without slack. Each thick line belongs to a labelling with a positive dual "
+    "variable, and the thin line of the same kind shows where it would be without slack. Right, the "
+    "dual variables as bars. Notice that the mean lies on every thick line. The slider λ changes only "
+    "the Laplace prior."
 )
 
 
 def two_weights() -> Explorer:
     """Return an explorer of MEDN on the word *axi*, in the plane of its two weights.
 
-    On the left the posterior's density with its mean and its mode, the region in which a mean has
-    all margins, and the lines of the labellings with positive dual variables; on the right these as
-    bars.
+    The left panel shows the posterior's density with its mean and its mode, the region in which a mean
+    has all margins, and the lines of the labellings with positive dual variables.  The right panel
+    shows the dual variables as bars.
 
     Returns
     -------
     Explorer
-        The explorer: its time is ``C``, the price of slack; ``prior`` is the prior of both weights,
-        ``lam`` the Laplace prior's constant, and ``words`` the training set.
+        The explorer.  Its time is ``C``, the price of slack; ``prior`` is the prior of both weights,
+        ``lam`` the constant of the Laplace prior, and ``words`` the training set.
     """
     figure = new_figure(8.4, 5.0)
     left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
@@ -428,8 +430,8 @@ def two_weights() -> Explorer:
             f"Left, the posterior under the {frame.prior_name} prior over the weights of ink and "
             f"habit, with its mean at {_point(frame.mean)}, its mode at {_point(frame.mode)}, the "
             f"region in which a mean has all margins, and the lines of support labellings. Right, "
-            f"bars of the dual variables at C = {frame.C:g}: {_dual_variables(frame)}; "
-            f"{int(np.sum(frame.alpha == 0))} places are empty."
+            f"bars of the dual variables at C = {frame.C:g}: {_dual_variables(frame)}. "
+            f"The other {int(np.sum(frame.alpha == 0))} are empty."
         )
 
     return Explorer(
@@ -439,9 +441,9 @@ def two_weights() -> Explorer:
         caption=_CAPTION,
         lessons=[_mode_stays, _one_labelling, _half_below, _true_takes_the_rest],
         name="two-weights",
-        prior=Choice(list(PRIORS), "Laplace"),
+        prior=Choice(list(PRIORS), "Laplace", texts=_TEXTS),
         C=listed(_PRICES, 1.0, "C, price of slack", per_second=4),
-        lam=Slider(1, 9, 1, 4, label="λ, of the Laplace prior"),
+        lam=Slider(1, 9, 1, 4, label="λ (Laplace prior only)"),
         words=Choice(list(_SETS), label="training set"),
     )
 

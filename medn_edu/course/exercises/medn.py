@@ -6,85 +6,69 @@ from typing import Any
 import numpy as np
 
 from medn_edu.course.exercises._shared import bisect
-from medn_edu.course.exercises.declarations import Function, Judged, Number
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number
+from medn_edu.theory.axi import AXI, labelling_scores, text
 
-_TIGHT = {"aax", "xax"}
-
-
-def _judge_labellings(answer: Any) -> str | None:
-    given = {answer} if isinstance(answer, str) else set(answer)
-    if given == _TIGHT:
-        return None
-    if not given <= {"aai", "aax", "iax", "xax", "axi"}:
-        return "name labellings of the table, and write them as there."
-    if "axi" in given:
-        return "the true labelling has the margin violation 0, which is less than the slack."
-    if given == {"aax", "xax", "iax", "aai"}:
-        return "all four violate their margins; only the *largest* violation counts."
-    if given < _TIGHT:
-        return f"{min(given)} is one of them; another violates its margin by as much."
-    if "iax" in given:
-        return "iax violates its margin by only 3 - 4 * 0.5 = 1; look for the largest violation."
-    return "aai violates its margin by only 1 + 0.5 - 2 * 0.3 = 0.9; others by more."
+check_out_of_reach = Choice(right="c")
 
 
-check_tight_labellings = Judged(
-    right=sorted(_TIGHT),
-    judge=_judge_labellings,
-    expected='labellings of the table as words, such as ["aai", "aax"]',
+def _judge_pair(answer: Any) -> str | None:
+    pair = np.asarray(answer, dtype=float)
+    if pair.shape != (2, 2):
+        return "expected two weight vectors of two numbers each, such as [[1, 0], [0, 0]]."
+    if not (np.abs(pair) < 1e6).all():
+        return "choose numbers below a million."
+    for name, w in [("the first vector", pair[0]), ("the second vector", pair[1])]:
+        if _lead(w) > _NOTHING:
+            return f"{name} reads axi right by itself; look for one that reads another word."
+        if _lead(w) > -_NOTHING:
+            return f"under {name} axi and another labelling tie; find one that reads another word."
+    average = pair.mean(axis=0)
+    if abs(_lead(average)) <= _NOTHING:
+        return "at the average, axi ties with another labelling; move one of the two a little."
+    if _lead(average) < 0:
+        read = text(AXI.labellings[labelling_scores(AXI, average).argmax()])
+        return f"both read another word, but so does their average: it reads {read}."
+    return None
+
+
+_NOTHING = 1e-9
+
+
+def _lead(w: np.ndarray) -> float:
+    """Return by how much axi scores higher than the best wrong labelling."""
+    return float((AXI.differences @ w)[AXI.losses > 0].min())
+
+
+check_wrong_pair = Judged(
+    right=[[3, 0], [-1, 3]],
+    judge=_judge_pair,
+    expected="two weight vectors, such as [[1, 0], [0, 0]]",
     mistakes=[
-        "aax",
-        ["aax", "xax", "axi"],
-        ["aai", "aax", "iax", "xax"],
-        ["aax", "xax", "iax"],
-        ["aai"],
-        ["aaa"],
+        [[1, 1], [3, 0]],
+        [[3, 0], [1, 1]],
+        [[0, 2], [3, 0]],
+        [[3, 0], [0, 2]],
+        [[3, 0], [1, 0]],
+        [[-1, 3], [-1, 4]],
+        [[3, 0], [-1, 1]],
+        [1, 1],
+        [[1e9, 0], [0, 1]],
     ],
 )
 
-_ETA = np.array([0.5, 0.3])
-_MEAN = 2 * _ETA / (4 - _ETA**2)
-_MISTAKEN_MEANS = [
-    (_ETA, "that is eta, the Gaussian's mean; send it through the slope of the Laplace prior."),
-    (_MEAN[::-1], "ink and habit are swapped."),
-    (_ETA / 2, "that is the tangent at 0, eta times the prior's variance; the curve bends."),
-    (2 * _ETA / (2 - _ETA**2), "the denominator has lambda = 4, not its root."),
-    (_MEAN / 2, "the factor 2 in the numerator is missing."),
-]
-
-
-def _judge_mean(answer: Any) -> str | None:
-    given = np.asarray(answer, dtype=float)
-    if given.size == 2 and given.ndim > 1:
-        return "expected a plain list of two numbers, without inner brackets."
-    if given.shape != (2,):
-        return f"expected two numbers, but these are {given.size}: what of ink, and of habit?"
-    if np.allclose(given, _MEAN, rtol=5e-3) or np.array_equal(given, _MEAN.round(2)):
-        return None
-    for wrong, hint in _MISTAKEN_MEANS:
-        if np.allclose(given, wrong, rtol=5e-3):
-            return hint
-    return "compute eta = 0.2 * (1, 1) + 0.1 * (3, 1) first, then the mean at that eta."
-
-
-check_mean_from_alpha = Judged(
-    right=_MEAN,
-    judge=_judge_mean,
-    expected="two numbers, the means of the weights of ink and habit",
-    mistakes=[*(wrong for wrong, _ in _MISTAKEN_MEANS), 0.5, [0.2, 0.1]],
-)
-
-_TAKEN = -np.log(1 - 0.25 / 4) - np.log(1 - 0.09 / 4)
-check_d1_value = Number(
-    right=0.7 - _TAKEN,
+check_largest_alpha = Number(
+    right=2 / 3,
     mistakes={
-        "sign_of_log_mgf": 0.7 + _TAKEN,
-        "standard_normal": 0.7 - 0.17,
-        "sign": _TAKEN - 0.7,
-        "one_loss_for_all": 0.5 - _TAKEN,
-        "one_weight": 0.7 - _TAKEN / 2,
+        "lambda_itself": 4 / 3,
+        "second_weight_only": 2.0,
+        "times": 6.0,
+        "sum": 0.5,
+        "length": 2 / np.sqrt(10),
     },
 )
+
+check_faulty_printout = Choice(right="b")
 
 
 def _gap(alpha: np.ndarray, losses: np.ndarray, differences: np.ndarray, mean: np.ndarray) -> float:

@@ -182,32 +182,35 @@ predict_divergence = Question(
 # -- medn ------------------------------------------------------------------------------------------
 
 
-def _enough() -> int:
+def _mode() -> int:
     import numpy as np
 
     from medn_edu.explorers.two_weights import two_weights_frame
 
-    before, after = (two_weights_frame("Gaussian", C) for C in (1.0, 10.0))
-    if not np.allclose(before.mean, after.mean, atol=1e-6):
+    frames = [two_weights_frame("Laplace", C, 4.0) for C in (0.03, 0.3, 1.0, 3.0, 10.0)]
+    modes = np.array([frame.mode for frame in frames])
+    means = np.array([frame.mean for frame in frames])
+    if np.allclose(modes, means, atol=0.05):
         return 0
-    rivals = np.array([not slot.is_true for slot in before.slots])
-    same = np.allclose(before.alpha[rivals], after.alpha[rivals], atol=1e-6)
-    return 1 if not same else 2 if after.alpha.sum() > before.alpha.sum() + 1 else 3
+    if np.allclose(modes, modes[0]):
+        return 2
+    return 1 if np.all(np.diff(modes[:, 0]) >= 0) else 3
 
 
-predict_enough = Question(
-    asks="Take the Gaussian prior and let C grow from 1 to 10. What changes?",
+predict_mode = Question(
+    asks="Take the Laplace prior with λ = 4, and let C grow from its smallest value to its largest. The "
+    "posterior mean then moves to (1, 1). What does the mode (the highest point of the density) do?",
     choices=(
-        "The mean moves on, to larger margins",
-        "The wrong labellings' dual variables grow in proportion to C",
-        "Nothing but the true labelling's dual variable",
-        "The posterior becomes narrower",
+        "It moves along with the mean",
+        "It follows later and more slowly",
+        "It doesn't move at all",
+        "It jumps back and forth",
     ),
-    right=_enough,
-    look="Choose the Gaussian, play C from its lowest value, and follow the mean. Then do the same with "
-    "the Laplace prior, and watch mean and mode.",
-    because="At C = 1 the mean has all its margins. A higher price of slack then changes nothing, and "
-    "the truth takes what is left of the budget.",
+    right=_mode,
+    look="Choose the Laplace prior, press Play for C, and watch the triangle and the dot.",
+    because="The prior has a sharp edge at 0. Tilting makes its right side flatter, but as long as "
+    "η stays below √λ the density still falls on both sides of 0. The mean moves because the tail on "
+    "the right gets longer.",
 )
 
 # -- shrinkage -------------------------------------------------------------------------------------
