@@ -12,6 +12,7 @@ from scipy.stats import sem
 from medn_edu import M3N, load_digit_words
 from medn_edu.course.exercises import CHECKS
 from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Function, Number, agrees
+from medn_edu.course.exercises.variational import rising_run
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import reference
 from medn_edu.theory.axi import AXI, HABIT, WORDS, text
@@ -281,6 +282,14 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
 )
 def test_answers_of_many_kinds(said: Any, name: str, answer: Any, verdict: str) -> None:
     assert verdict in said(name, answer)
+
+
+def test_the_bound_of_the_faulty_run_rises() -> None:
+    lines = rising_run().splitlines()
+    bounds = [float(line.split()[-1]) for line in lines]
+    assert min(bounds) == bounds[1] < bounds[-1]
+    variances = [line.split("variance ")[1].split(",")[0].split()[1] for line in lines]
+    assert variances[:3] == ["1.000", "0.500", "0.250"], "its hints and its solution say these"
 
 
 def test_verdicts_name_what_was_given_and_keep_the_solution(

@@ -1,5 +1,7 @@
 """The hierarchical Laplace prior, every formula against an integral, and Algorithm 1 with one weight."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,11 +9,14 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import expon, geninvgauss, norm
 
+from medn_edu.course.exercises import CHECKS
 from medn_edu.priors import GaussianPrior, LaplacePrior, NormalGammaPrior
 from medn_edu.problems import MarginLoss, Problem
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import variational_laplace
+from medn_edu.theory import solve_dual
+from medn_edu.theory.axi import AXI, axi_problem
 from medn_edu.theory.laplace import (
     best_tau,
     bound_by_quadrature,
@@ -179,6 +184,55 @@ def test_where_the_iterations_end(lam, C):
     for mean, variance in zip(means[:5], variances[1:6], strict=True):
         parabola = prior.kl(np.array(mean)) + (w**2 - mean**2) / (2 * variance)
         assert (parabola >= prior.kl(w) - 1e-12).all()  # it touches from above
+
+
+@pytest.mark.parametrize("lam", LAMS)
+def test_the_bound_is_the_price_of_a_normal_gamma_prior_and_a_constant(lam):
+    mean = np.array([0.0, 0.3, -1.0, 3.0]) / np.sqrt(lam)
+    best = (1 + np.sqrt(1 + 4 * lam * mean**2)) / (2 * lam)  # of the lowest bound with this mean
+    constant = 0.5 + np.log(2) - 0.5 * np.log(2 * np.pi)
+    assert_allclose(jensen_bound(mean, best, lam), NormalGammaPrior(0.5, lam).kl(mean) + constant)
+    for factor in (0.5, 0.9, 1.1, 2.0):
+        assert (jensen_bound(mean, factor * best, lam) > jensen_bound(mean, best, lam)).all()
+
+
+@pytest.mark.parametrize("eta", [0.0, 1.0, -1.5])
+def test_step_2_comes_to_rest_at_half_of_corollary_7(eta):
+    lam, variance = 4.0, 1.0
+    for _ in range(200):
+        variance = best_tau((variance * eta) ** 2 + variance, lam)
+    assert variance == pytest.approx(1 / (lam - eta**2))
+    assert variance * eta == pytest.approx(LaplacePrior(lam).mean(eta) / 2)
+
+
+def test_variances_of_a_weight_of_no_use():
+    """Program ``n`` has ``lam ** (2 ** (1 - n) - 1)``: the exact 2 / lam at ``1 + log2(log2(lam))``."""
+    for lam, best in ((4.0, 2), (16.0, 3), (256.0, 4), (65_536.0, 5)):
+        variance = 1.0
+        for number in range(1, best + 1):
+            assert variance == pytest.approx(lam ** (2.0 ** (1 - number) - 1))
+            last, variance = variance, best_tau(variance, lam)
+        assert last == pytest.approx(2 / lam)
+
+
+def test_known_variances_rescale_the_features_of_m3n():
+    problem = axi_problem(LaplacePrior(4.0), LinearSlack(C=1.0), [AXI])
+    v = np.array([0.7, 0.2])
+    direct = solve_dual(replace(problem, prior=GaussianPrior(v)))
+    scaled = replace(problem, prior=GaussianPrior(), differences=problem.differences * np.sqrt(v))
+    m3n = solve_dual(scaled)
+    assert_allclose(direct.w, np.sqrt(v) * m3n.w, atol=1e-5)
+    assert direct.value == pytest.approx(m3n.value)
+
+
+def test_a_parabola_that_touches_from_above_needs_a_concave_price():
+    """As the price of e^(-w^4) is not concave in w^2, a touching parabola cuts through it."""
+    w, variance, lam = np.linspace(-3, 3, 121), 0.5, 4.0
+    v_price, touch = np.sqrt(lam) * np.abs(w), np.sqrt(lam) * variance
+    parabola = (w**2 / variance + lam * variance) / 2
+    assert (parabola >= v_price - 1e-12).all()
+    assert_allclose(parabola[np.isclose(np.abs(w), touch)], np.sqrt(lam) * touch)
+    assert CHECKS["check_quartic"].right == 2 * 2**2 - 1 - 2**4
 
 
 def test_arguments():

@@ -54,7 +54,9 @@ def draw_bells(ax: Axes, bells: Mapping[str, np.ndarray], exact: np.ndarray) -> 
         for name, place, height in zip([*bells, "all together"], places, heights, strict=True):
             pointer = {"arrowstyle": "-", "color": INK, "lw": 0.8, "shrinkB": 0, "relpos": (0, 0.5)}
             ax.annotate(name, place, (beside, height), va="center", arrowprops=pointer)
-        ax.set(xlim=w[[0, -1]], ylim=(0, 1.08 * exact[:, 1].max()), xlabel="$w$", ylabel="density")
+        ax.set(
+            xlim=w[[0, -1]], ylim=(0, 1.08 * exact[:, 1].max()), xlabel="weight w", ylabel="density"
+        )
 
 
 def draw_gaps(

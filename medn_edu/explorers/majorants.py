@@ -1,4 +1,4 @@
-"""Algorithm 1 with one weight: parabolas, what they touch, and what they do not.
+"""Algorithm 1 with one weight: its parabolas, what they touch and what they don't.
 
 The *true cost* of a mean is its divergence plus ``C max(0, 1 - mean)``.  Algorithm 1 (MEDN §5) puts
 a parabola in place of the divergence, see `medn_edu.theory.jensen_bound`.  The lowest of all its
@@ -167,7 +167,7 @@ def _draw_curves(ax: Axes) -> Callable[[MajorantFrame], None]:
         pair = (mean_text, exact_text) if here <= frame.exact else (exact_text, mean_text)
         pair[0].set(ha="right", x=-4)  # either side of the line that drops
         pair[1].set(ha="left", x=4)
-        title.set_text(f"Over the mean, iteration {frame.number}")
+        title.set_text(f"The cost of each mean, iteration {frame.number}")
         ax.set_ylim(low, top)
 
     return show
@@ -185,7 +185,7 @@ def _draw_means(ax: Axes) -> Callable[[MajorantFrame], None]:
     limit, limit_text = level("--", "top", palette.ORANGE_TEXT)
     ax.set(xlim=(0.4, _END), ylim=(-0.25, 1.3), xticks=(1, 4, 8, 12), yticks=(0, 0.5, 1))
     ax.tick_params(labelbottom=False)
-    ax.set_title("Its mean")
+    ax.set_title("Mean so far")
 
     def show(frame: MajorantFrame) -> None:
         means.set_data(np.arange(1, frame.number + 1), frame.means)
@@ -211,7 +211,7 @@ def _draw_costs(ax: Axes) -> Callable[[MajorantFrame], None]:
     bound_text = ax.text(0, 0, "bound", ha="left", va="bottom", color=palette.ORANGE_TEXT)
     cost_text = ax.text(0, 0, "true cost", ha="left", va="top", color=INK)
     ax.set(xlim=(0.4, _END), xlabel="iteration", xticks=(1, 4, 8, 12))
-    ax.set_title("What it costs")
+    ax.set_title("Its cost so far")
 
     def show(frame: MajorantFrame) -> None:
         numbers = np.arange(1, frame.number + 1)
@@ -230,7 +230,7 @@ def _draw_costs(ax: Axes) -> Callable[[MajorantFrame], None]:
 
 
 @lesson(
-    "Algorithm 1's parabola touches the bound and is nowhere nearer to the true cost than 0.274.",
+    "Algorithm 1's parabola touches the bound and stays at least 0.274 above the true cost.",
     {"kind": KINDS[0], "number": 4, "lam": 4, "C": 1.0},
 )
 def _stays_above(kind: str, number: int, lam: int, C: float) -> bool:
@@ -240,7 +240,7 @@ def _stays_above(kind: str, number: int, lam: int, C: float) -> bool:
 
 
 @lesson(
-    "The bound falls all the time; the mean passes the exact one, goes to half of it, and the "
+    "The bound falls all the time. The mean passes the exact one and goes to half of it, so the "
     "true cost rises again.",
     {"kind": KINDS[0], "number": MOST_ITERATIONS, "lam": 4, "C": 1.0},
 )
@@ -265,25 +265,25 @@ def _arrives(kind: str, number: int, lam: int, C: float) -> bool:
 
 
 _CAPTION = (
-    "The cost of one weight against its mean: the true cost (solid), the lowest bound "
-    "that Algorithm 1 has to offer (orange, dashed), and the parabola that this iteration "
-    "minimises (dash-dotted), which touches one of them at the diamond. Right, the means so "
-    "far and what they cost. Look at which curve the parabola touches, and where the means are "
-    "heading."
+    "Left, three costs of one weight against its mean: the true cost (solid), the lowest bound "
+    "that Algorithm 1 has (orange, dashed), and the parabola that this iteration minimises "
+    "(dash-dotted). The diamond marks where the parabola touches one of the other two. Right, the "
+    "means so far and their costs. Look at which curve the parabola touches, and where the means "
+    "are heading."
 )
 
 
 def majorants() -> Explorer:
     """Return an explorer of the quadratic programs of Algorithm 1, for one weight.
 
-    On the left true cost, bound and the present parabola over the mean of the weight; on the right
-    means and costs of the iterations so far.
+    On the left, the true cost, the bound and the present parabola against the mean of the weight. On
+    the right, the means and costs of the iterations so far.
 
     Returns
     -------
     Explorer
         The explorer: its time is ``number``, that of the iteration; ``kind`` says whose parabolas,
-        ``lam`` is the Laplace prior's constant and ``C`` the price of a missing margin.
+        ``lam`` is the Laplace prior's constant and ``C`` the price of violating the margin by 1.
     """
     figure = new_figure(8.0, 4.3)
     axes = figure.subplot_mosaic([["curves", "means"], ["curves", "costs"]], width_ratios=[1.7, 1])
@@ -321,7 +321,7 @@ def majorants() -> Explorer:
         frame = majorant_frame(kind, number, float(lam), C)
         least = f", least at {frame.limit:.3f}," if number >= LATE else ""
         return (
-            "Left, over the mean of one weight: the true cost, least at "
+            "Left, against the mean of one weight: the true cost, least at "
             f"{frame.exact:.3f}, above it the bound{least} and the parabola of "
             f"iteration {number}, least at {frame.means[-1]:.3f}, which touches {touched(frame)}. "
             f"Right, the mean of each iteration so far and its cost, now {frame.costs[-1]:.3f}."

@@ -1,8 +1,8 @@
-"""Algorithm 1 on three words, weight by weight, with the exact solution behind.
+"""Algorithm 1 on three words, weight by weight, in front of the exact solution.
 
-Each of the 18 weights has a name: ``a|x`` is label a where the marks look like x, ``ax`` an x after
-an a.  `variational_trail` runs `medn_edu.solvers.variational_laplace` and `block_frank_wolfe` on the
-words of `medn_edu.theory.axi`.
+Each of the 18 weights has a name: ``a|x`` is label a where the marks look like x, and ``ax`` is an x
+after an a.  `variational_trail` runs `medn_edu.solvers.variational_laplace` and `block_frank_wolfe` on
+the words of `medn_edu.theory.axi`.
 """
 
 from collections.abc import Callable
@@ -138,7 +138,7 @@ def _draw_costs(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     ax.minorticks_off()
     ax.set_yticks([1, 10, 100], ["1", "10", "100"])
     ax.tick_params(labelbottom=False)
-    ax.set_title("Costs")
+    ax.set_title("Bound and true cost")
 
     def show(trail: VariationalTrail, number: int) -> None:
         numbers = np.arange(1, number + 1)
@@ -161,7 +161,7 @@ def _draw_excess(ax: Axes) -> Callable[[VariationalTrail, int], None]:
     ax.minorticks_off()
     ax.set_yticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
     ax.set(xlabel="iteration")
-    ax.set_title("Excess cost")
+    ax.set_title("Above the least cost")
 
     def show(trail: VariationalTrail, number: int) -> None:
         percent = 100 * trail.excess[:number]
@@ -181,7 +181,9 @@ def _third(number: int, lam: int) -> bool:
     return bool(excess[number - 1] == excess.min() and excess[number - 1] < 0.01)
 
 
-@lesson("The bound falls on, and the true cost rises again.", {"number": N_PROGRAMS, "lam": 16})
+@lesson(
+    "The bound goes on falling, but the true cost rises again.", {"number": N_PROGRAMS, "lam": 16}
+)
 def _rises(number: int, lam: int) -> bool:
     trail = variational_trail(lam)
     falls, best = (np.diff(trail.bounds[:number]) < 0).all(), int(trail.excess.argmin())
@@ -189,7 +191,7 @@ def _rises(number: int, lam: int) -> bool:
 
 
 @lesson(
-    "The variance of a weight with η = 0 goes to 1/λ, not to 0; exactly it is 2/λ.",
+    "The variance of a weight with η = 0 goes to 1/λ, not to 0. The exact variance is 2/λ.",
     {"number": N_PROGRAMS, "lam": 36},
 )
 def _stands(number: int, lam: int) -> bool:
@@ -200,18 +202,18 @@ def _stands(number: int, lam: int) -> bool:
 
 
 _CAPTION = (
-    "The 18 weights of the three words: bars for the exact posterior means and variances, "
-    "dots for those of Algorithm 1 after this iteration. Right, the bound and the true "
-    "cost, and how far that cost is above the least. Step through the iterations and "
-    "watch whether the true cost falls whenever the bound does."
+    "Left, the 18 weights of the three words. Bars are the exact posterior means and variances, "
+    "and dots are those of Algorithm 1 after this iteration. Right, the bound, the true cost, and how "
+    "far the true cost is above the least possible one. Step through the iterations and watch "
+    "whether the true cost falls whenever the bound does."
 )
 
 
 def variational() -> Explorer:
     """Return an explorer of Algorithm 1 on three words of three letters.
 
-    On the left posterior means and variances of all 18 weights with the exact solution behind them; on
-    the right the bound and the true cost, and how far that is above the least one.
+    On the left, the posterior means and variances of all 18 weights in front of the exact solution. On
+    the right, the bound and the true cost, and how far the true cost is above the least one.
 
     Returns
     -------

@@ -1,12 +1,17 @@
 """Checks of the exercises of variational."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises.declarations import Function, Number
-from medn_edu.theory.laplace import gaussian_kl, jensen_bound
+from medn_edu.course.exercises.declarations import Choice, Function, Number
+from medn_edu.priors import GaussianPrior, LaplacePrior
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory import solve_dual
+from medn_edu.theory.axi import AXI, axi_problem
+from medn_edu.theory.laplace import jensen_bound
 
 check_expected_precision = Number(
     right=2.0,
@@ -17,71 +22,39 @@ check_expected_precision = Number(
     },
 )
 
-check_touching_mean = Number(
-    right=1.75**0.5,
-    mistakes={"true_cost": 1.25**0.5, "sign": 2.75**0.5, "variance_not_squared": 4.0**0.5 / 3},
-)
-
-
-def _rest(eta: float, lam: float) -> tuple[float, float]:
-    return eta / (lam - eta**2), 1 / (lam - eta**2)
-
-
-check_resting_point = Function(
-    cases=[(1.0, 4.0), (-1.5, 4.0), (0.3, 6.0), (2.9, 9.0), (0.0, 2.0)],
-    right=_rest,
+# The parabola 2 w^2 - 1 and the price w^4, at w = 2.
+check_quartic = Number(
+    right=-9.0,
     mistakes={
-        "exact_solution": lambda eta, lam: (2 * eta / (lam - eta**2), 2 / (lam - eta**2)),
-        "exact_mean": lambda eta, lam: (2 * eta / (lam - eta**2), 1 / (lam - eta**2)),
-        "exact_posterior": lambda eta, lam: (
-            2 * eta / (lam - eta**2),
-            2 * (lam + eta**2) / (lam - eta**2) ** 2,
-        ),
-        "at_zero_only": lambda eta, lam: (eta / lam, 1 / lam),
-        "swapped": lambda eta, lam: _rest(eta, lam)[::-1],
-        "mean_alone": lambda eta, lam: _rest(eta, lam)[0],
-        "deviation": lambda eta, lam: (_rest(eta, lam)[0], np.sqrt(_rest(eta, lam)[1])),
-        "sign": lambda eta, lam: (eta / (lam + eta**2), 1 / (lam + eta**2)),
+        "turned_over": 9.0,
+        "parabola_alone": 7.0,
+        "no_offset": 2.0 * 2**2 - 2**4,
+        "value_alone": 2.0**2 - 2**4,
+        "at_one": 0.0,
     },
 )
 
-
-def _bound(mean: np.ndarray, variance: np.ndarray, lam: float) -> float:
-    return float(jensen_bound(mean, variance, lam).sum())
+check_rising_bound = Choice(right="b")
 
 
-def _formula(
-    mean: np.ndarray, variance: np.ndarray, lam: float, root: Any, sign: float = -1
-) -> float:
-    entropy = np.log(2 * np.pi * np.e * variance) / 2
-    return float(np.sum(root + sign * entropy - np.log(np.sqrt(lam) / 2)))
+def rising_run() -> str:
+    """Return what Algorithm 1 prints on *axi* if Step 2 leaves the variance out of ``E[w^2]``."""
+    problem = axi_problem(LaplacePrior(4.0), LinearSlack(C=1.0), [AXI])
+    variance, lines = np.ones(2), []
+    for n in range(1, 6):
+        mean = solve_dual(replace(problem, prior=GaussianPrior(variance))).w
+        bound = jensen_bound(mean, variance, 4.0).sum() + problem.penalty(problem.xi(mean))
+        means, variances = (" ".join(f"{x:.3f}" for x in pair) for pair in (mean, variance))
+        lines.append(f"{n}: mean {means}, variance {variances}, bound {bound:.3f}")
+        variance = np.sqrt(mean**2 / 4.0)
+    return "\n".join(lines)
 
 
-check_bound_value = Function(
-    cases=[
-        (np.array([1.0, 0.0, -0.3]), np.array([0.5, 0.25, 2.0]), 4.0),
-        (np.array([0.0, 2.0]), np.array([0.1, 0.7]), 9.0),
-        (np.array([-1.5]), np.array([3.0]), 1.7),
-    ],
-    right=_bound,
-    mistakes={
-        "jensen_bound": jensen_bound,
-        "divergence": lambda m, v, lam: gaussian_kl(m, v, lam).sum(),
-        "without_variance": lambda m, v, lam: _formula(m, v, lam, np.sqrt(lam) * np.abs(m)),
-        "sign_of_entropy": lambda m, v, lam: _formula(m, v, lam, np.sqrt(lam * (m**2 + v)), sign=1),
-        "without_e": lambda m, v, lam: _bound(m, v, lam) + len(m) / 2,
-        "constant_once": lambda m, v, lam: (
-            _bound(m, v, lam) + (len(m) - 1) * np.log(np.sqrt(lam) / 2)
-        ),
-        "without_constant": lambda m, v, lam: _bound(m, v, lam) + len(m) * np.log(np.sqrt(lam) / 2),
-        "without_rate": lambda m, v, lam: _formula(m, v, lam, np.sqrt(m**2 + v)),
-        "variance_squared": lambda m, v, lam: _formula(m, v, lam, np.sqrt(lam * (m**2 + v**2))),
-    },
-)
+check_best_program = Number(right=4, mistakes={})
 
 
 def _program(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a quadratic program: every row's margin 1 is to be met, as cheaply as can be."""
+    """Return a quadratic program: meet the margin 1 of every constraint, at the lowest price."""
 
     def solve(variance: np.ndarray) -> np.ndarray:
         spread = np.asarray(variance)[:, None] * rows.T

@@ -13,7 +13,7 @@ def _rest() -> int:
 
 
 predict_rest = Question(
-    asks="With λ = 2 and C = 0.5 the exact mean is 0.57, and Algorithm 1 starts close to it, at 0.5. "
+    asks="With λ = 2 and C = 0.5 the exact mean is 0.57. Algorithm 1 starts close to it, at 0.5. "
     "Where will it come to rest?",
     choices=(
         "At the exact mean",
@@ -22,10 +22,10 @@ predict_rest = Question(
         "At 0",
     ),
     right=_rest,
-    look="Play the iterations, and see which curve each parabola touches. Do the same at λ = 4 and "
-    "C = 1. Then choose the other parabolas.",
-    because="Its parabolas touch the bound, not the true cost, so it comes to rest where the bound is "
-    "least.",
+    look="Play the iterations, and see which curve each parabola touches. Then set λ = 4 and C = 1 and "
+    "play them again. Last, choose the other parabolas.",
+    because="Its parabolas touch the bound and not the true cost, so it comes to rest where the bound "
+    "is least.",
 )
 
 
@@ -39,17 +39,17 @@ def _stop() -> int:
 
 
 predict_stop = Question(
-    asks="After which iteration of Algorithm 1 is the true cost least, as λ goes from 4 to 36?",
+    asks="At which iteration of Algorithm 1 is the true cost least, at λ = 4 and at λ = 36?",
     choices=(
-        "Always after the last one",
-        "After the same early one for every λ",
-        "After a later one for a larger λ",
-        "After an earlier one for a larger λ",
+        "At the last one, for every λ",
+        "At the same early one, for every λ",
+        "At a later one for the larger λ",
+        "At an earlier one for the larger λ",
     ),
     right=_stop,
-    look="Change λ, step through the iterations, and see what the variances in the middle come down to.",
-    because="The variances fall from 1 and pass the exact ones on the way. A larger λ has smaller exact "
-    "variances, so the algorithm meets them later.",
+    look="Change λ and step through the iterations. See how far the variances in the middle come down.",
+    because="The variances fall from 1 and pass the exact ones on their way. With a larger λ the exact "
+    "variances are smaller, so the algorithm meets them later.",
 )
 
 # -- exact -----------------------------------------------------------------------------------------
