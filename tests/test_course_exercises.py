@@ -1,6 +1,7 @@
 """The checks of exercises: never raise, know the right answer, and tell mistakes apart."""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.stats import sem
 from medn_edu import M3N, load_digit_words
 from medn_edu.course.exercises import CHECKS
 from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Function, Number, agrees
+from medn_edu.course.exercises.exact import faulty_run
 from medn_edu.course.exercises.variational import rising_run
 from medn_edu.priors import LaplacePrior
 from medn_edu.theory import reference
@@ -201,12 +203,6 @@ RIGHT = {
     "check_algorithm_1": algorithm_1,
     "check_averaging": lambda m, g, c, k: np.exp(k - m / 32 * (g / c) ** 2),
     "check_best_alpha": lambda C, q: np.minimum(C, 1 / q),
-    "check_block_gap": lambda H, alpha, C: sum(
-        (C * (k == H.argmax()) - alpha[k]) * H[k] for k in range(len(H))
-    ),
-    "check_block_update": lambda alpha, best, gamma, C: (
-        alpha + gamma * (C * np.eye(len(alpha))[best] - alpha)
-    ),
     "check_cheapest_mean": cheapest,
     "check_decode": decode,
     "check_early_stopping": early_stopping,
@@ -300,6 +296,10 @@ def test_verdicts_name_what_was_given_and_keep_the_solution(
     )
     assert "“19”" not in said("check_cut", [])
     assert "my_page has neither" in said("check_page", "<p></p>")
+    assert "aax violates its margin most, by 0.42: it needs more" in said(
+        "check_own_certificate", {"aax": 1.1, "axi": 1.9}
+    )
+    assert "aax has too much" in said("check_own_certificate", {"aax": 1.4, "axi": 1.6})
     assert "1 product is marked" in said("check_page", '<p data-medn="record">A lamp</p>')
 
 
@@ -334,3 +334,10 @@ def test_tables_that_structured_prediction_shows_and_speaks_of() -> None:
 def test_an_invented_word_is_judged_as_its_hints_say(c: float, said: Any) -> None:
     right = said("check_invented_word", c * np.eye(3)).startswith("Right")
     assert right == (0.5 < c < 1)
+
+
+def test_the_faulty_run_of_exact_shows_its_mistake() -> None:
+    values = re.findall(r"dual ([\d.]+), primal ([\d.]+)", faulty_run())
+    crossed = [float(dual) > float(primal) for dual, primal in values]
+    assert crossed == sorted(crossed)
+    assert sum(crossed) == 3

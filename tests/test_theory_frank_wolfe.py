@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from enumerated import KINDS, PRIORS, RICH, SLACKS, make_data
 
-from medn_edu.priors import LaplacePrior
+from medn_edu.priors import GaussianPrior, LaplacePrior
 from medn_edu.problems import MarginLoss, Problem
+from medn_edu.slacks import LinearSlack
 from medn_edu.solvers import block_frank_wolfe
 from medn_edu.solvers.dual_state import DualState
 from medn_edu.solvers.training import public_order
+from medn_edu.theory.axi import axi_problem
 from medn_edu.theory.frank_wolfe import block_step, dense, extrapolate, start
 from medn_edu.theory.medn import enumerate_problem
 
@@ -89,3 +91,25 @@ def test_a_pass_of_the_solver_is_a_step_in_each_block(prior):
     np.testing.assert_allclose(iterate.weights, listed.prior.mean(eta), atol=1e-10)
     dual = listed.dual_value(dense(listed, alpha))
     assert iterate.objective_estimate == pytest.approx(dual, abs=1e-10)
+
+
+@pytest.mark.parametrize("prior", [LaplacePrior(lam=4.0), GaussianPrior()])
+def test_the_slope_is_the_margin_violation_and_block_gaps_add_up_to_the_duality_gap(prior):
+    C = 0.7
+    listed = axi_problem(prior, LinearSlack(C))
+    spread = np.random.default_rng(0).dirichlet(np.ones(27), size=3).ravel()
+    alpha = C * (0.9 * (listed.losses == 0) + 0.1 * spread)
+    w = listed.posterior_mean(alpha)
+    H = listed.losses - listed.differences @ w
+
+    def value(alpha):  # feasible or not
+        return alpha @ listed.losses - prior.log_mgf(alpha @ listed.differences).sum()
+
+    assert value(alpha) == pytest.approx(listed.dual_value(alpha))
+    nudges = 1e-6 * np.eye(81)
+    slopes = [(value(alpha + nudge) - value(alpha - nudge)) / 2e-6 for nudge in nudges]
+    np.testing.assert_allclose(slopes, H, atol=1e-7)
+    blocks = [listed.sample == i for i in range(3)]
+    gaps = [C * H[block].max() - alpha[block] @ H[block] for block in blocks]
+    assert min(gaps) >= 0
+    assert sum(gaps) == pytest.approx(listed.primal_value(w) - listed.dual_value(alpha))

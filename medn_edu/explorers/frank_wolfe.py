@@ -218,8 +218,8 @@ _LAPLACE = {"prior": "Laplace, λ = 36", "C": 3.0}
 
 
 @lesson(
-    "Labellings come and go: at most 12 of 81 dual variables are positive, and five or more "
-    "have gone back to zero.",
+    "Labellings come and go: at most 12 of the 81 dual variables are positive, and at least five "
+    "others were and are zero again.",
     {"passes": N_PASSES, **_LAPLACE, "cached": False},
 )
 def _come_and_go(passes: int, prior: str, C: float, cached: bool) -> bool:
@@ -228,7 +228,7 @@ def _come_and_go(passes: int, prior: str, C: float, cached: bool) -> bool:
 
 
 @lesson(
-    "The largest |η| goes most of the way to √λ, and no step leads out.",
+    "The largest |η| goes most of the way to the wall at √λ, and no step crosses it.",
     {"passes": 8, **_LAPLACE, "cached": False},
 )
 def _stays_inside(passes: int, prior: str, C: float, cached: bool) -> bool:
@@ -238,7 +238,7 @@ def _stays_inside(passes: int, prior: str, C: float, cached: bool) -> bool:
 
 
 @lesson(
-    "A pass never lowers the dual value; the primal value may rise.",
+    "A pass never lowers the dual value, but it may raise the primal value.",
     {"passes": 4, "prior": "Gaussian", "C": 0.3, "cached": False},
 )
 def _jumps(passes: int, prior: str, C: float, cached: bool) -> bool:
@@ -248,7 +248,7 @@ def _jumps(passes: int, prior: str, C: float, cached: bool) -> bool:
 
 
 @lesson(
-    "More steps among kept labellings, without decoding, close the gap in fewer passes.",
+    "Extra rounds among the labellings found so far, without decoding, close the gap in fewer passes.",
     {"passes": 6, **_LAPLACE, "cached": True},
 )
 def _more_rounds(passes: int, prior: str, C: float, cached: bool) -> bool:
@@ -257,7 +257,7 @@ def _more_rounds(passes: int, prior: str, C: float, cached: bool) -> bool:
 
 
 @lesson(
-    "At a small C only wrong labellings have positive dual variables, and all means are small.",
+    "With a small C only wrong labellings have positive dual variables, and all means are small.",
     {"passes": N_PASSES, "prior": "Laplace, λ = 36", "C": 0.3, "cached": False},
 )
 def _spends_all(passes: int, prior: str, C: float, cached: bool) -> bool:
@@ -274,11 +274,11 @@ def _words(prior: str, here: FrankWolfePass) -> tuple[str, str]:
 
 
 _CAPTION = (
-    "Above, the labellings of each word: a bar is a labelling's share of the budget $C$, "
-    "hatched if it is new and hollow if it is gone. Below, the bounds of the optimum "
-    "after each pass (an arrow at the top stands for a primal value above the panel), their "
-    "relative gap, and the 18 posterior means on the prior's curve. Watch which bars come and go "
-    "while the bounds approach each other."
+    "Top: the labellings of each word. A bar shows a labelling's share of the budget $C$. It's hatched "
+    "if it is new, and hollow if it has gone back to zero. Bottom: the primal and the dual value after "
+    "each pass (an arrow at the top means that the primal value is above the panel), their relative "
+    "gap, and the 18 posterior means on the prior's curve. Watch which bars come and go while the two "
+    "bounds approach each other."
 )
 
 
@@ -327,7 +327,7 @@ def frank_wolfe() -> Explorer:
         show_curve(prior, here)
         name, _, constant = prior.partition(", ")
         problem = f"{name} prior, {constant}" if constant else f"{name} prior"
-        rounds = ", with more rounds" if cached else ""
+        rounds = ", with extra rounds" if cached else ""
         largest, gap = _words(prior, here)
         return (
             f"{problem}, C = {C:g}{rounds}, after pass {passes}: {here.count} of 81 labellings "
@@ -357,7 +357,7 @@ def frank_wolfe() -> Explorer:
         passes=Time(0, N_PASSES, 1, 4, label="passes", per_second=2),
         prior=Choice(list(PRIORS), "Laplace, λ = 36"),
         C=Choice(PRICES, 3.0),
-        cached=Check(False, label="two more rounds a pass, without decoding"),
+        cached=Check(False, label="two extra rounds per pass, without decoding"),
     )
 
 

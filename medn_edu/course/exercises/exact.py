@@ -1,62 +1,103 @@
 """Checks of the exercises of exact."""
 
+from typing import Any
+
 import numpy as np
 
 from medn_edu.course.exercises._shared import bisect
-from medn_edu.course.exercises.declarations import Function, Number, differs
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number, differs
+from medn_edu.priors import LaplacePrior
+from medn_edu.slacks import LinearSlack
+from medn_edu.theory.axi import AXI, axi_problem, text
 
-check_relative_gap = Number(right=0.2)
+check_next_corner = Choice(right="b")
 
-check_block_gap = Function(
-    cases=[
-        (np.array([0.0, 1.5, -0.5, 2.0]), np.array([0.0, 0.5, 1.5, 0.0]), 2.0),
-        (np.array([0.0, 3.0, 1.0]), np.array([0.1, 0.1, 0.3]), 0.5),
-        (np.array([0.0, 1.25, 0.4]), np.array([0.0, 3.0, 0.0]), 3.0),
+check_dearer = Number(right=0.25)
+
+
+def faulty_run() -> str:
+    """Return the printout of a run on the three tiny words that has a mistake in it.
+
+    It is that of the notebook, but a step goes as far as the dual rises: beyond 1, where a dual variable
+    becomes negative.
+    """
+    problem = axi_problem(LaplacePrior(4.0), LinearSlack(1.0))
+    F, losses, steps = problem.differences, problem.losses, np.linspace(0, 2, 2001)
+    alpha, lines = np.where(losses == 0, 1.0, 0.0), []
+
+    def dual_values(gains: Any, etas: np.ndarray) -> Any:
+        inside = np.all(etas**2 < 4, axis=-1)
+        return np.where(
+            inside, gains + np.log(1 - np.minimum(etas**2 / 4, 0.9999)).sum(axis=-1), -9
+        )
+
+    for visit in range(61):
+        w = problem.prior.mean(alpha @ F)
+        if visit % 10 == 0:
+            dual, primal = dual_values(alpha @ losses, alpha @ F), problem.primal_value(w)
+            lines.append(f"visit {visit:2}: dual {dual:.2f}, primal {primal:.2f}")
+        block = problem.sample == visit % 3
+        corner = np.where(block, 0.0, alpha)
+        corner[np.where(block, losses - F @ w, -np.inf).argmax()] = 1.0
+        way = corner - alpha
+        heights = dual_values(
+            alpha @ losses + steps * (way @ losses), alpha @ F + np.outer(steps, way @ F)
+        )
+        alpha = alpha + steps[heights.argmax()] * way
+    return "\n".join(lines)
+
+
+check_impossible_run = Choice(right="c")
+
+
+def _judge_certificate(alpha: Any) -> str | None:
+    """Say what is missing of a certificate of *axi* with C = 3 and lambda = 4."""
+    words = [text(labels) for labels in AXI.labellings]
+    if not isinstance(alpha, dict) or not alpha:
+        return 'expected a dictionary, such as {"axi": 2.0, "xaa": 1.0}.'
+    if unknown := [name for name in alpha if name not in words]:
+        return f"{str(unknown[0])[:20]!r} is no labelling of three letters a, x and i."
+    values = np.array([float(alpha.get(word, 0.0)) for word in words])
+    if not np.isfinite(values).all():
+        return "the dual variables must be numbers."
+    if values.min() < 0:
+        return "a dual variable is negative, so the dual value is no lower bound any more."
+    if abs(values.sum() - 3) > 1e-6:
+        return f"they add up to {values.sum():.3g}, not to C = 3; put the rest on axi."
+    problem = axi_problem(LaplacePrior(4.0), LinearSlack(3.0), [AXI])
+    eta = problem.eta(values)
+    if np.any(eta**2 >= 4):
+        return (
+            f"eta = ({eta[0]:.2f}, {eta[1]:.2f}) lies beyond the wall at 2: move some back to axi."
+        )
+    w = problem.posterior_mean(values)
+    primal, dual = problem.primal_value(w), problem.dual_value(values)
+    if primal - dual <= 0.05 * primal:
+        return None
+    H = AXI.losses - AXI.differences @ w
+    found = f"the gap is {(primal - dual) / primal:.0%}, with w = ({w[0]:.2f}, {w[1]:.2f})"
+    if H.max() > 1e-9:
+        return f"{found}; {words[H.argmax()]} violates its margin most, by {H.max():.2f}: it needs more."
+    spent = np.where(values > 0, H, 0)
+    return (
+        f"{found}; every margin holds, so {words[spent.argmin()]} has too much. Move some to axi."
+    )
+
+
+check_own_certificate = Judged(
+    right={"aax": 1.24, "axi": 1.76},
+    judge=_judge_certificate,
+    expected='a dictionary, such as {"axi": 2.0, "xaa": 1.0}',
+    mistakes=[
+        {"axi": 3.0},
+        {"aax": 3.0},
+        {"aax": 1.24},
+        {"aax": 1.1, "axi": 1.9},
+        {"aax": 1.4, "axi": 1.6},
+        {"aax": 4.0, "axi": -1.0},
+        {"abc": 3.0},
+        {},
     ],
-    right=lambda H, alpha, C: C * H.max() - alpha @ H,
-    mistakes={
-        "without_C": lambda H, alpha, C: H.max() - alpha @ H,
-        "without_present": lambda H, alpha, C: C * H.max(),
-        "minus_the_gap": lambda H, alpha, C: alpha @ H - C * H.max(),
-        "from_worst_labelling": lambda H, alpha, C: C * (H.max() - H[alpha > 0].min()),
-        "C_twice": lambda H, alpha, C: C * (H.max() - alpha @ H),
-    },
-)
-
-
-def _update(alpha: np.ndarray, best: int, gamma: float, C: float) -> np.ndarray:
-    moved = (1 - gamma) * alpha
-    moved[best] += gamma * C
-    return moved
-
-
-def _unit(alpha: np.ndarray, best: int) -> np.ndarray:
-    return np.eye(len(alpha))[best]
-
-
-def _overwritten(alpha: np.ndarray, best: int, gamma: float, C: float) -> np.ndarray:
-    moved = (1 - gamma) * alpha
-    moved[best] = gamma * C
-    return moved
-
-
-check_block_update = Function(
-    cases=[
-        (np.array([1.0, 0.5, 0.5]), 2, 0.25, 2.0),
-        (np.array([3.0, 0.0, 0.0, 0.0]), 1, 0.6, 3.0),
-        (np.array([0.0, 0.4, 0.1]), 0, 1.0, 0.5),
-    ],
-    right=_update,
-    mistakes={
-        "nothing_added": lambda alpha, best, gamma, C: (1 - gamma) * alpha,
-        "others_kept": lambda alpha, best, gamma, C: alpha + gamma * C * _unit(alpha, best),
-        "corner_at_one": lambda alpha, best, gamma, C: (
-            (1 - gamma) * alpha + gamma * _unit(alpha, best)
-        ),
-        "gamma_swapped": lambda alpha, best, gamma, C: _update(alpha, best, 1 - gamma, C),
-        "overwritten": _overwritten,
-        "the_corner": lambda alpha, best, gamma, C: C * _unit(alpha, best),
-    },
 )
 
 

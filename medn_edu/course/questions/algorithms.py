@@ -65,14 +65,14 @@ def _budget() -> int:
 
 
 predict_budget = Question(
-    asks="At the start each true labelling has all of its word's C. With the Laplace prior, λ = 36, and "
-    "the small C = 0.3, how much is left on the three true labellings after 16 passes?",
+    asks="At the start each word's whole budget C lies on its true labelling. Take the Laplace prior, "
+    "λ = 36, and a small budget, C = 0.3. How much of it is still there after 16 passes?",
     choices=("All of it", "Most of it", "About half", "Nothing"),
     right=_budget,
-    look="Choose C = 0.3 and play the passes. Then go back to C = 3, and see how near to the wall at 6 "
-    "the largest η comes, and whether the primal line ever goes up.",
-    because="With a small C no word gets all its margins, and a word that still falls short spends all "
-    "its budget on wrong labellings.",
+    look="Choose C = 0.3 and play the passes. Then go back to C = 3. See how close the largest η comes "
+    "to the wall at 6, and whether the primal line ever goes up.",
+    because="With such a small C no word gets all its margins. A word whose margins fall short spends "
+    "its whole budget on wrong labellings.",
 )
 
 # -- l1-m3n ----------------------------------------------------------------------------------------
