@@ -39,7 +39,7 @@ PUBLISHED = (
 
 COMPARISONS = (
     "synthetic-iid", "synthetic-correlated", "ocr", "ocr-full", "ocr-overfitting", "sensitivity",
-    "priors", "exact-vs-variational", "shape-strength", "chorales",
+    "priors", "border", "exact-vs-variational", "shape-strength", "chorales",
 )  # fmt: skip
 """The studies that compare models under the fair protocol, whose times are summed up."""
 
