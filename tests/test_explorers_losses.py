@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp, softmax
+from scipy.special import entr, logsumexp, softmax
 
 from medn_edu.explorers import losses, margins, softening
 from medn_edu.explorers.losses import SHOWN, WEIGHTS, losses_frame
@@ -147,8 +147,33 @@ def test_softening_shows_the_frame_and_time_runs_from_cold_to_warm():
     shown = [*frame.marginals.ravel(), *map(frame.probability, ("axi", "aai", "aax", "xai", "iax"))]
     assert {f"gap {frame.gap:.2f}", *(f"{p:.2f}" for p in shown)} <= texts
     said = explorer.set(epsilon=1.0, habit=1.0, with_loss=True).summary
-    assert f"soft-max {softening_frame(1.0, 1.0).loss:.2f}, maximum 0.00" in said
+    assert f"soft maximum {softening_frame(1.0, 1.0).loss:.2f}, maximum 0.00" in said
     assert "at most ε log 27 = 3.30" in said
     assert explorer.controls["epsilon"].values == tuple(sorted(TEMPERATURES))
     with pytest.raises(ValueError, match="epsilon"):
         softening_frame(-1.0, 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 0.5, 1 / 64])
+def test_the_soft_maximum_is_the_best_mean_with_a_reward_for_entropy(epsilon):
+    """Hazan and Urtasun 2010, Eq. (6): any other distribution misses it by its divergence."""
+    frame = softening_frame(epsilon, 0.5)
+    scores = labelling_scores(AXI, [1.0, 0.5])
+    violations = AXI.losses + scores - scores[AXI.true_row]
+    for p in np.random.default_rng(0).dirichlet(np.full(27, 0.3), size=20):
+        log_best = violations / epsilon - frame.loss / epsilon
+        divergence = -entr(p).sum() - p @ log_best
+        assert divergence >= 0
+        reached = p @ violations + epsilon * entr(p).sum()
+        assert frame.loss - reached == pytest.approx(epsilon * divergence, abs=1e-9)
+    np.testing.assert_allclose(frame.probabilities, np.exp(log_best), atol=1e-12)
+
+
+def test_the_hamming_loss_is_a_head_start_for_wrong_labellings():
+    """Without features p is proportional to ``e^(+loss / epsilon)``."""
+    head_start = softmax(AXI.losses / 0.5)
+    assert head_start[AXI.true_row] == head_start.min()
+    scores = labelling_scores(AXI, [1.0, 0.5])
+    with_prior = head_start * softmax(scores / 0.5)
+    p = softening_frame(0.5, 0.5).probabilities
+    np.testing.assert_allclose(p, with_prior / with_prior.sum(), atol=1e-12)

@@ -133,7 +133,7 @@ def _losses(ax: Axes) -> Show:
             line.set_ydata(losses)
         for artist in (between, ends):
             artist.set_data([frame.habit] * 2, [frame.hard_loss, frame.loss])
-        curve_text.set_text(f"soft-max at ε = {frame.epsilon:.3f}")
+        curve_text.set_text(f"soft maximum at ε = {frame.epsilon:.3f}")
         band_text.set_text(f"in its band of width ε log 27 = {frame.bound:.2f}")
         hinge_text.set_visible(frame.with_loss)
         gap_text.set_text(f"gap {frame.gap:.2f}")
@@ -199,7 +199,7 @@ def _bars(ax: Axes) -> Show:
 
 
 @lesson(
-    "From ε = 0, where aai has all the probability, up to 2 the gap only grows inside its band.",
+    "At ε = 0 aai has all the probability. As ε rises to 2, the gap keeps growing inside its band.",
     {"epsilon": 2.0, "habit": 0.5, "with_loss": True},
 )
 def _softens(epsilon: float, habit: float, with_loss: bool) -> bool:
@@ -211,7 +211,7 @@ def _softens(epsilon: float, habit: float, with_loss: bool) -> bool:
 
 
 @lesson(
-    "At ε = 0 and habit 1 three labellings share the maximum, and the loss has a kink there.",
+    "At ε = 0 and habit 1 three labellings share the maximum, and the loss has a kink.",
     {"epsilon": 0.0, "habit": 1.0, "with_loss": True},
 )
 def _ties(epsilon: float, habit: float, with_loss: bool) -> bool:
@@ -223,7 +223,7 @@ def _ties(epsilon: float, habit: float, with_loss: bool) -> bool:
 
 
 @lesson(
-    "At ε = 1 without the loss this is the CRF's -log p(axi), above 0 where axi already wins.",
+    "At ε = 1 without the Hamming loss this is the CRF's -log p(axi), above 0 even where axi wins.",
     {"epsilon": 1.0, "habit": 2.0, "with_loss": False},
 )
 def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
@@ -233,11 +233,11 @@ def _log_loss(epsilon: float, habit: float, with_loss: bool) -> bool:
 
 
 _CAPTION = (
-    "Left, the loss of *axi* against the weight of habit: the soft-max (thick line; "
-    "thin ones at ε = 1, ½ and ¼), the maximum (dashed; with the Hamming loss it is the hinge loss), "
-    "and the band in which the soft-max must lie. Right, the "
-    "probability of each label (framed if true) and of some labellings at the chosen "
-    "weight (dots). Change ε and watch the band, the gap and the probabilities together."
+    "Left, the loss of *axi* against the weight of habit. The thick line is the soft maximum at the "
+    "chosen temperature (thin lines: ε = 1, ½ and ¼), and the dashed line is the maximum, which is the "
+    "hinge if the Hamming loss is on. The soft maximum must lie in the shaded band. Right, the "
+    "probability of each label (true ones framed) and of some labellings, at the weight with the dots. "
+    "Change ε and watch the band, the gap and the probabilities together."
 )
 
 
@@ -267,8 +267,8 @@ def softening() -> Explorer:
             show(frame)
         return (
             f"ε = {epsilon:.3f}, habit {habit:.2f}, {'with' if with_loss else 'without'} loss: "
-            f"soft-max {frame.loss:.2f}, maximum {frame.hard_loss:.2f}, gap {frame.gap:.2f} of at "
-            f"most ε log 27 = {frame.bound:.2f}; entropy {frame.entropy:.2f}, p(axi) = "
+            f"soft maximum {frame.loss:.2f}, maximum {frame.hard_loss:.2f}. The gap is {frame.gap:.2f}, "
+            f"at most ε log 27 = {frame.bound:.2f}. Entropy {frame.entropy:.2f}, probability of axi "
             f"{frame.probability('axi'):.2f}."
         )
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from medn_edu.course.exercises._shared import chain_score, soft_best, soft_max
-from medn_edu.course.exercises.declarations import Function, Number, differs
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number, differs
 
 check_two_scores = Number(
     right=3 + 0.5 * np.log(2),
@@ -19,32 +19,45 @@ check_two_scores = Number(
     },
 )
 
-check_soft_gap = Number(
-    right=0.4 * np.log(10),
-    mistakes={
-        "epsilon_missing": 4 * np.log(10),
-        "one_letter": 0.1 * np.log(10),
-        "labels_times_letters": 0.1 * np.log(40),
-        "base_and_exponent_swapped": 0.1 * np.log(4**10),
-        "caret": 0.1 * np.log(10 ^ 4),
-    },
-)
+check_which_soft_max = Choice(right="c")
 
-check_temperature_for = Function(
-    cases=[
-        (0.01, 1.0, np.array([27.0])),
-        (0.5, 0.1, np.array([1e4, 1e7, 1e5])),
-        (2.0, 3.0, np.array([27.0, 81.0])),
+_TIE = 1e-9
+
+
+def _judge_two_verdicts(answer: Any) -> str | None:
+    both = np.array(answer, dtype=float)
+    if both.shape != (2, 4):
+        return f"expected two rows of four numbers; yours has the shape {both.shape}."
+    if not np.isfinite(both).all() or abs(both).max() > 1e6:
+        return (
+            "every violation must be an ordinary number, not nan, infinite or astronomically large."
+        )
+    if np.any(abs(both[:, 0]) > _TIE):
+        return "each row begins with the true labelling, and its violation is 0 under all weights."
+    hard, soft = both.max(axis=1), soft_max(both, 1.0, axis=1)
+    seen = f"The maxima are {hard[0]:.2f} (A) and {hard[1]:.2f} (B)"
+    if hard[0] >= hard[1] - _TIE:
+        return f"{seen}, so M3N doesn't prefer A. A's largest violation must be the smaller one."
+    if soft[1] >= soft[0] - _TIE:
+        values = f"the soft maxima {soft[0]:.2f} (A) and {soft[1]:.2f} (B)"
+        return (
+            f"{seen}, and {values}. So both losses prefer A. Give A more rivals close to its largest "
+            "violation, or take them away from B."
+        )
+    return None
+
+
+check_two_verdicts = Judged(
+    right=[[0.0, 1.0, 1.0, 1.0], [0.0, 1.5, -2.0, -2.0]],
+    expected="two rows of four violations, A first",
+    judge=_judge_two_verdicts,
+    mistakes=[
+        [[0.0, 1.0, 1.0, 1.0], [0.0, 3.0, 1.0, 1.0]],
+        [[0.0, 1.5, -2.0, -2.0], [0.0, 1.0, 1.0, 1.0]],
+        [[1.0, 1.0, 1.0, 1.0], [1.5, -2.0, -2.0, -2.0]],
+        np.zeros((2, 4)),
+        np.zeros(4),
     ],
-    right=lambda accuracy, C, n: accuracy / (C * np.sum(np.log(n))),
-    mistakes={
-        "without_C": lambda accuracy, C, n: accuracy / np.sum(np.log(n)),
-        "times_C": lambda accuracy, C, n: C * accuracy / np.sum(np.log(n)),
-        "log_of_sum": lambda accuracy, C, n: accuracy / (C * np.log(np.sum(n))),
-        "largest_alone": lambda accuracy, C, n: accuracy / (C * np.max(np.log(n))),
-        "without_logarithms": lambda accuracy, C, n: accuracy / (C * np.sum(n)),
-        "multiplied": lambda accuracy, C, n: accuracy * C * np.sum(np.log(n)),
-    },
 )
 
 
@@ -98,6 +111,8 @@ def _overflowing(node: np.ndarray, edge: np.ndarray, y: np.ndarray, epsilon: flo
         below[0] = here * (below[0] @ np.exp(edge / epsilon))
     return epsilon * np.log(below[0].sum()) - chain_score(node, edge, y)
 
+
+check_what_it_shows = Choice(right="c")
 
 check_soft_hinge = Function(
     cases=_words(1.0, 0.4, 2.5),

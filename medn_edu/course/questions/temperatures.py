@@ -14,18 +14,18 @@ def _cold() -> int:
 
 
 predict_cold = Question(
-    asks="Take the Hamming loss away, at a weight of habit of 0.75, where axi is ahead by a little. At "
-    "ε = 1 the loss is the CRF's. What is it at ε = 0?",
+    asks="Take the Hamming loss away, and set the weight of habit to 0.75. Then axi is ahead of every "
+    "other labelling, but only just. At ε = 1 the loss is the CRF's. What is it at ε = 0?",
     choices=(
         "Still the CRF's log-loss",
-        "M3N's hinge, because axi's lead is smaller than the margins that M3N wants",
+        "M3N's hinge, because the lead of axi is smaller than the margins that M3N wants",
         "Exactly 0",
     ),
     right=_cold,
-    look="Untick the Hamming loss, set the weight to 0.75 and cool down. Then tick it again, and see "
-    "which labelling has all the probability in the end.",
-    because="Without the Hamming loss nobody asks for a margin. This is the perceptron's loss, which is "
-    "content as soon as the truth is ahead.",
+    look="Untick the Hamming loss, set the weight to 0.75 and cool down to 0. Then tick it again, and "
+    "see which labelling has all the probability at the end.",
+    because="Without the Hamming loss nothing demands a margin. What is left is the perceptron's loss, "
+    "which is 0 as soon as the truth is ahead.",
 )
 
 # -- pac-bayes -------------------------------------------------------------------------------------
