@@ -201,7 +201,6 @@ def algorithm_1(program: Any, n_weights: int, lam: float, n_programs: int) -> li
 
 RIGHT = {
     "check_algorithm_1": algorithm_1,
-    "check_averaging": lambda m, g, c, k: np.exp(k - m / 32 * (g / c) ** 2),
     "check_best_alpha": lambda C, q: np.minimum(C, 1 / q),
     "check_cheapest_mean": cheapest,
     "check_decode": decode,

@@ -115,7 +115,7 @@ def test_pac_bayes_shows_the_frame():
     ]
     said = explorer.set(n=10_000, m=PAPERS).summary
     bound = by_the_theorem(10_000, Setting(10.0, 0.1, 3, 0.05, PAPERS))
-    assert f"3 letters of 26, the paper's m: m = {bound.m:,};" in said
+    assert f"3 letters of 26, the paper's m: m = {bound.m:,}." in said
     assert f"root {bound.complexity:.3g} = {bound.value:.3g}." in said
     assert f"a bar of the bound {bound.value:.3g}. Right" in explorer.frame().alt
-    assert said.endswith("Below 1 from about N = 266,000 on.")
+    assert said.endswith("The bound is below 1 from about N = 266,000 on.")

@@ -1,7 +1,7 @@
-r"""Theorem 8 of MEDN in a picture: what stands under its root, what the root makes of it, and over N.
+r"""Theorem 8 of MEDN in a picture: the terms inside its root, the terms of the bound, and the bound over N.
 
-A setting is as small as the theorem lets it be: the divergence, :math:`\gamma / c`, the number of
-letters of a word, the share of samples whose margin is at most :math:`\gamma`, and whether :math:`m` is
+A setting holds all that the theorem needs, except for N: the divergence, :math:`\gamma / c`, the number
+of letters of a word, the share of words whose margin is at most :math:`\gamma`, and whether :math:`m` is
 the paper's or the best.  The numbers are those of `medn_edu.theory.bounds.Terms`, for many N at once.
 """
 
@@ -23,7 +23,7 @@ from medn_edu.theory.bounds import Terms
 
 PAPERS, BEST = "the paper's", "the best"
 SIZES = tuple(int(float(f"{10 ** (k / 5):.1e}")) for k in range(10, 46))
-"""Numbers of samples that the explorer offers, from 100 to a billion."""
+"""Numbers of training words that the explorer offers, from 100 to a billion."""
 
 DELTA = 0.05
 _DIVERGENCES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
@@ -46,7 +46,7 @@ _SUM = (
 
 @dataclass(frozen=True)
 class Setting:
-    """All that Theorem 8 asks, but for N."""
+    """All that Theorem 8 needs, except for N."""
 
     divergence: float  # ``KL(p || p0)``
     ratio: float  # margin threshold as a share of the bound on scores, ``gamma / c``
@@ -172,7 +172,12 @@ def _over_samples(ax: Axes) -> Show:
     first_text = ax.annotate("", (1, 0), (6, 0), textcoords="offset points", **words)
     first_text.set_bbox({"fc": "white", "ec": "none", "pad": 0.5})
     nothing = ax.text(1, 1.02, "says nothing", **words)
-    ax.set(xscale="log", xlim=(SIZES[0], SIZES[-1]), ylim=(0, _ROOM), xlabel="number of samples N")
+    ax.set(
+        xscale="log",
+        xlim=(SIZES[0], SIZES[-1]),
+        ylim=(0, _ROOM),
+        xlabel="number of training words N",
+    )
     ax.set(yticks=[0, 0.5, 1, 1.5])
     ax.set_xticks(
         [10.0**k for k in range(2, 10)], [_power(k) if k % 2 else "" for k in range(2, 10)]
@@ -241,7 +246,7 @@ def _first(values: dict[str, Any], **changed: Any) -> int:
 
 
 def _saved_by_the_best_m(values: dict[str, Any]) -> float:
-    """Return the share of the samples that the best m saves."""
+    """Return the share of the words that the best m saves."""
     return 1 - _first(values, m=BEST) / _first(values, m=PAPERS)
 
 
@@ -250,7 +255,7 @@ _DIGITS = {"n": 200_000_000, "divergence": 100.0, "ratio": 0.01, "letters": 1, "
 
 
 @lesson(
-    "Nearly all that stands inside the root is m KL: the price of imitating an average by m draws.",
+    "Nearly everything inside the root is m KL, the price of a committee of m models.",
     {**_START, "m": PAPERS},
 )
 def _draws_cost(**values: Any) -> bool:
@@ -258,28 +263,28 @@ def _draws_cost(**values: Any) -> bool:
     return frame.inside[0] > 0.99 * sum(frame.inside)
 
 
-@lesson("Half the margin asks for four times the samples.", {**_START, "m": PAPERS})
+@lesson("With half the margin, the bound needs four times the words.", {**_START, "m": PAPERS})
 def _square(**values: Any) -> bool:
     return 3.7 < _first(values, ratio=values["ratio"] / 2) / _first(values) < 4.3
 
 
 @lesson(
-    "Words of twice the length, with the square of the labellings, ask for less than twice "
-    "the samples.",
+    "If words become twice as long, the number of labellings is squared, but the bound needs less "
+    "than twice as many words.",
     {**_START, "m": PAPERS},
 )
 def _logarithm(**values: Any) -> bool:
     return 1.4 < _first(values, letters=2 * values["letters"]) / _first(values) < 1.9
 
 
-@lesson("The best m in place of the paper's saves 6 % of the samples.", {**_START, "m": BEST})
+@lesson("The best m, instead of the paper's, saves 6 % of the words.", {**_START, "m": BEST})
 def _saves_little(**values: Any) -> bool:
     return 0.05 < _saved_by_the_best_m(values) < 0.07
 
 
 @lesson(
-    "With a small margin and a large divergence the best m saves a third of the samples, and "
-    "over a hundred million are left.",
+    "With a small margin and a large divergence the best m saves a third of the words. More than a "
+    "hundred million are still needed.",
     {**_DIGITS, "m": BEST},
 )
 def _saves_a_third(**values: Any) -> bool:
@@ -287,18 +292,19 @@ def _saves_a_third(**values: Any) -> bool:
 
 
 _CAPTION = (
-    "Left, a bar of the terms inside the root and a bar of the bound itself. Right, the "
-    "bound against the number of samples $N$; above the line at 1 it says nothing. "
-    "Whatever you move, look at which term fills the first bar (at a large $N$ the bar is too low to "
-    "see, so read the numbers), and at what $N$ the curve crosses the line."
+    "On the left, one bar for the sum inside the root and one for the bound, each split into its "
+    "terms. On the right, the bound for each number $N$ of training words. Above the line at 1 it says "
+    "nothing. Whatever you move, look at which term fills the first bar, and where the curve "
+    "crosses the line. (With a large $N$ the bars are too low to see, so read the numbers next to them.)"
 )
 
 
 def pac_bayes_terms() -> Explorer:
     """Return an explorer of MEDN's Theorem 8 with all its constants.
 
-    On the left what stands inside the root, stacked, and next to it the bound: margin loss,
-    averaging and the root; on the right the bound over the number of samples, with a line at 1.
+    On the left are the terms inside the root, stacked, and next to them the bound: margin loss,
+    averaging and the root. On the right is the bound for each number of training words, with a line
+    at 1.
 
     Returns
     -------
@@ -324,10 +330,10 @@ def pac_bayes_terms() -> Explorer:
         return (
             f"N = {frame.n_samples:,}, KL = {given.divergence:g}, γ/c = {given.ratio:g}, "
             f"{n_letters} {'letter' if n_letters == 1 else 'letters'} of 26, {given.draws} m: "
-            f"m = {frame.m:,}; inside the root {_short(sum(frame.inside))}, of which "
-            f"m KL is {frame.inside[0] / sum(frame.inside):.0%}; margin loss "
+            f"m = {frame.m:,}. Inside the root {_short(sum(frame.inside))}, of which "
+            f"m KL is {frame.inside[0] / sum(frame.inside):.0%}. Margin loss "
             f"{given.margin_loss:.2f} + averaging {_short(frame.averaging)} + root "
-            f"{_short(frame.root)} = {value}. Below 1 from about N = "
+            f"{_short(frame.root)} = {value}. The bound is below 1 from about N = "
             f"{_three_digits(frame.speaks_from)} on."
         )
 
@@ -336,9 +342,9 @@ def pac_bayes_terms() -> Explorer:
         product, sampling, union, two = frame.inside
         return (
             f"Left, a bar of the terms inside the root, m KL {product:.2g}, ln N {sampling:.2g}, "
-            f"union {union:.2g} and 2 {two:.2g}, all over 2N - 1; next to it a bar of the bound "
-            f"{frame.value:.3g}. Right, the bound as a curve that falls over N and passes the line "
-            f"at 1 at about N = {_three_digits(frame.speaks_from)}."
+            f"union {union:.2g} and 2 {two:.2g}, all over 2N - 1, and a bar of the bound "
+            f"{frame.value:.3g}. Right, the bound as a curve that falls as N grows and crosses the "
+            f"line at 1 at about N = {_three_digits(frame.speaks_from)}."
         )
 
     return Explorer(
@@ -348,7 +354,9 @@ def pac_bayes_terms() -> Explorer:
         caption=_CAPTION,
         lessons=[_draws_cost, _square, _logarithm, _saves_little, _saves_a_third],
         name="pac-bayes-terms",
-        n=listed(SIZES, 1_000_000, "samples N", texts=[f"{n:,}" for n in SIZES], per_second=6),
+        n=listed(
+            SIZES, 1_000_000, "training words N", texts=[f"{n:,}" for n in SIZES], per_second=6
+        ),
         divergence=listed(_DIVERGENCES, 10.0, "divergence KL(p ‖ p₀)"),
         ratio=listed(_RATIOS, 0.1, "margin γ / c"),
         letters=Slider(1, 14, 1, 3, label="letters of a word (of 26)"),

@@ -1,26 +1,16 @@
 """Checks of the exercises of pac-bayes."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.special import rel_entr
 
-from medn_edu.course.exercises._shared import (
-    best_of_all,
-    bisect,
-    chain_cases,
-    chain_score,
-    labellings,
-)
-from medn_edu.course.exercises.declarations import Function, Number, differs
-from medn_edu.theory.bounds import kl_inverse
+from medn_edu.course.exercises._shared import bisect
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number, differs
+from medn_edu.theory.bounds import Terms, kl_inverse
 
 _N_THROWS, _DELTA = 50, 0.05
-_LETTERS, _LABELS, _C, _GAMMA = 5, 26, 20.0, 1.0
-
-
 _BUDGET, _ROOT = math.log(1 / _DELTA) / _N_THROWS, 1 / _N_THROWS
 check_quiet_coin = Number(
     right=1 - _DELTA**_ROOT,
@@ -34,105 +24,68 @@ check_quiet_coin = Number(
     },
 )
 
-_LOGS, _RATIO2 = _LETTERS * math.log(_LABELS), (_C / _GAMMA) ** 2
-check_n_draws = Number(
-    right=32 * _LOGS * _RATIO2,
-    mistakes={
-        "ratio_not_squared": 32 * _LOGS * _C / _GAMMA,
-        "papers_choice": 16 * _LOGS * _RATIO2,
-        "labels_of_a_letter": 32 * math.log(_LABELS) * _RATIO2,
-        "without_logarithm": 32 * _LABELS**_LETTERS * _RATIO2,
-        "labels_times_letters": 32 * _LETTERS * _LABELS * _RATIO2,
-        "base_and_exponent_swapped": 32 * _LABELS * math.log(_LETTERS) * _RATIO2,
-        "ratio_upside_down": 32 * _LOGS / _RATIO2,
-        "log_base_ten": 32 * _LOGS / math.log(10) * _RATIO2,
-        "one_mean": 2 * _LOGS * _RATIO2,
-        "without_32": _LOGS * _RATIO2,
-    },
+check_too_good = Choice(right="c")
+
+_LETTERS_OF_OCR, _LOSS = 26, 0.05
+_LEAST_KL, _LARGEST_RATIO, _SHORTEST, _MOST_WORDS = 1.0, 0.5, 3, 10_000
+
+
+def _judge_problem(answer: Any) -> str | None:
+    """Look at the limits first, and then at the largest term."""
+    numbers = [float(each) for each in answer]
+    if len(numbers) != 4:
+        return f"expected four numbers, KL, gamma / c, letters and N; yours are {len(numbers)}."
+    if not np.isfinite(numbers).all():
+        return "every number must be finite."
+    divergence, ratio, letters, n = numbers
+    if divergence < _LEAST_KL:
+        return f"KL is {divergence:g}, and it must be at least 1."
+    if not 0.001 <= ratio <= _LARGEST_RATIO:
+        return f"gamma / c is {ratio:g}; it must be at most 0.5, and at least 0.001."
+    if letters < _SHORTEST or letters != int(letters) or letters > 1000:
+        return f"words have {letters:g} letters; expected a whole number from 3 to 1,000."
+    if not 1 <= n <= _MOST_WORDS or n != int(n):
+        return f"N is {n:g}; expected a whole number from 1 to 10,000."
+    return _largest_term(divergence, ratio, letters, n)
+
+
+def _largest_term(divergence: float, ratio: float, letters: float, n: float) -> str | None:
+    """Say which term keeps the bound above one half, if it is there."""
+    labellings = letters * math.log(_LETTERS_OF_OCR)
+    terms = Terms(n, _LOSS, ratio, labellings, divergence, _DELTA)
+    m = terms.papers_m()
+    bound, averaging, root = (
+        float(each) for each in (terms.value(m), terms.averaging(m), terms.root(m))
+    )
+    if bound < 0.5:
+        return None
+    said = (
+        f"the bound is {bound:.3g}, with 0.05 + averaging {averaging:.2g} + complexity {root:.2g}. "
+    )
+    if averaging > root:
+        return said + "The averaging term is sqrt((KL + 1) / N), so N is too small or KL too large."
+    if m * divergence < 0.5 * root**2 * (2 * n - 1):
+        return said + "m KL is small, so it must be N: the other terms need some words too."
+    return said + f"Inside its root m KL is {float(m) * divergence:,.0f}: make m, or KL, smaller."
+
+
+check_invented_problem = Judged(
+    right=(1.0, 0.5, 3, 10_000),
+    expected="four numbers in brackets, such as (10, 0.1, 3, 1000)",
+    judge=_judge_problem,
+    mistakes=[
+        (1.0, 0.5, 3),
+        (0.1, 0.5, 3, 10_000),
+        (1.0, 2.0, 3, 10_000),
+        (1.0, 0.5, 1, 10_000),
+        (1.0, 0.5, 3, 10**6),
+        (10.0, 0.1, 3, 10_000),
+        (1.0, 0.5, 3, 1),
+        (1.0, 0.5, 30, 10_000),
+    ],
 )
 
-
-def _averaging(m: int, gamma: float, c: float, log_labellings: float) -> float:
-    return math.exp(log_labellings - m * gamma**2 / (32 * c**2))
-
-
-check_averaging = Function(
-    cases=[(100, 1.0, 2.0, 3.0), (7, 0.5, 1.0, math.log(8)), (5000, 0.3, 4.0, 10.0)],
-    right=_averaging,
-    mistakes={
-        "without_labellings": lambda m, gamma, c, logs: math.exp(-m * gamma**2 / (32 * c**2)),
-        "logarithm_as_number": lambda m, gamma, c, logs: (
-            logs * math.exp(-m * gamma**2 / (32 * c**2))
-        ),
-        "not_squared": lambda m, gamma, c, logs: math.exp(logs - m * gamma / (32 * c)),
-        "precedence": lambda m, gamma, c, logs: math.exp(logs - m * gamma**2 / 32 * c**2),
-        "one_mean": lambda m, gamma, c, logs: math.exp(logs - m * gamma**2 / (2 * c**2)),
-        "logarithm_of_term": lambda m, gamma, c, logs: logs - m * gamma**2 / (32 * c**2),
-        "without_m": lambda m, gamma, c, logs: math.exp(logs - gamma**2 / (32 * c**2)),
-    },
-    hidden={
-        "overflowing": (
-            lambda m, gamma, c, logs: np.exp(logs) * np.exp(-m * gamma**2 / (32 * c**2)),
-            differs(_averaging, (60_000, 1.0, 1.4, 300 * math.log(_LABELS))),
-        )
-    },
-)
-
-
-def _margin(node: np.ndarray, edge: np.ndarray, labels: np.ndarray) -> float:
-    """The truth's score less the best of all others, by trying all."""
-    return _lead(node, edge, labels, lambda rival, truth: rival != truth)
-
-
-def _lead(
-    node: np.ndarray, edge: np.ndarray, labels: np.ndarray, is_rival: Callable[..., bool]
-) -> float:
-    truth = tuple(int(label) for label in labels)
-    rivals = [chain_score(node, edge, y) for y in labellings(node) if is_rival(y, truth)]
-    return chain_score(node, edge, truth) - max(rivals)
-
-
-def _over_other_scores(node: np.ndarray, edge: np.ndarray, labels: np.ndarray) -> float:
-    """The truth's score less the largest that is another number: rivals that tie are lost."""
-    truth = chain_score(node, edge, labels)
-    scores = [chain_score(node, edge, y) for y in labellings(node)]
-    return truth - max(score for score in scores if score != truth)
-
-
-def _over_second_best(node: np.ndarray, edge: np.ndarray, labels: np.ndarray) -> float:
-    scores = sorted(chain_score(node, edge, y) for y in labellings(node))
-    return scores[-1] - scores[-2]
-
-
-def _margin_cases() -> list[tuple[Any, ...]]:
-    """Chains whose true labelling is the best one, where it is not, and one where others tie with it."""
-    rng, cases = np.random.default_rng(5), []
-    for number, (node, edge) in enumerate(chain_cases(5)):
-        labels = rng.integers(node.shape[1], size=len(node))
-        if number % 2 == 0:
-            labels = np.array(best_of_all(node, edge))
-        cases.append((node, edge, labels))
-    tied = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
-    return [*cases, (tied, np.diag([1.0, 1.0, 0.0]), np.array([0, 0]))]
-
-
-check_margin = Function(
-    cases=_margin_cases(),
-    right=_margin,
-    mistakes={
-        "truth_as_rival": lambda node, edge, labels: _lead(
-            node, edge, labels, lambda rival, truth: True
-        ),
-        "sign": lambda node, edge, labels: -_margin(node, edge, labels),
-        "over_other_scores": _over_other_scores,
-        "over_second_best": _over_second_best,
-        "without_transitions": lambda node, edge, labels: _margin(node, 0 * edge, labels),
-        "all_letters_differ": lambda node, edge, labels: _lead(
-            node, edge, labels, lambda y, z: all(a != b for a, b in zip(y, z, strict=True))
-        ),
-        "truth_alone": lambda node, edge, labels: chain_score(node, edge, labels),
-    },
-)
+check_what_follows = Choice(right="b")
 
 
 def _kl(p: float, q: float) -> float:
