@@ -1,4 +1,4 @@
-r"""Theorem 8 of MEDN in a picture: the terms inside its root, the terms of the bound, and the bound over N.
+r"""Theorem 8 of MEDN in a picture: the terms inside its root, those of the bound, and the bound over N.
 
 A setting holds all that the theorem needs, except for N: the divergence, :math:`\gamma / c`, the number
 of letters of a word, the share of words whose margin is at most :math:`\gamma`, and whether :math:`m` is
