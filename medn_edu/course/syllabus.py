@@ -33,64 +33,64 @@ CHAPTERS = (
         "run a notebook, train on real handwriting, and say what goes wrong with few words",
     ),
     Chapter(
-        "structured-prediction", 1, 45, ("start-here",),
+        "structured-prediction", 1, 40, ("start-here",),
         "score a three-letter word, run Viterbi on paper, say what a margin is",
     ),
     Chapter(
-        "two-losses", 2, 45, ("structured-prediction",),
+        "two-losses", 2, 40, ("structured-prediction",),
         "go from logistic regression to a CRF and to M3N, and write down M3N's dual",
     ),
     Chapter(
-        "toolbox", 3, 45, ("two-losses",),
+        "toolbox", 3, 35, ("two-losses",),
         "tilt a distribution; read a log moment generating function, its slope and its conjugate",
     ),
     Chapter(
-        "medn", 4, 45, ("two-losses", "toolbox"),
+        "medn", 4, 35, ("two-losses", "toolbox"),
         "derive the MaxEnDNet: P1, Theorem 2 and the dual D1",
     ),
     Chapter(
-        "shrinkage", 5, 45, ("medn",),
+        "shrinkage", 5, 20, ("medn",),
         "predict what a prior does to the weights, tell its scale from its shape, define one",
     ),
-    Chapter("kl-norm", 6, 40, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
+    Chapter("kl-norm", 6, 30, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
     Chapter(
-        "variational", 7, 45, ("medn", "kl-norm"), "write the papers' Algorithm 1 and say what it bounds"
+        "variational", 7, 30, ("medn", "kl-norm"), "write the papers' Algorithm 1 and say what it bounds"
     ),
     Chapter(
-        "exact", 8, 45, ("medn", "variational"),
+        "exact", 8, 30, ("medn", "variational"),
         "solve the exact dual by Frank–Wolfe steps and read a duality gap",
     ),
     Chapter(
-        "l1-m3n", 9, 45, ("kl-norm", "exact"),
+        "l1-m3n", 9, 30, ("kl-norm", "exact"),
         "compare four algorithms for sparse weights and say what proves a zero",
     ),
-    Chapter("epsilon", 10, 45, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),
+    Chapter("epsilon", 10, 35, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),
     Chapter(
-        "pac-bayes", 11, 45, ("medn",),
+        "pac-bayes", 11, 35, ("medn",),
         "compute Theorem 8 with its constants, say why it is vacuous and what is not",
     ),
     Chapter(
-        "synthetic-study", 12, 45, ("l1-m3n",),
+        "synthetic-study", 12, 30, ("l1-m3n",),
         "design a fair comparison of models and look through a study's tables",
     ),
     Chapter(
-        "ocr-study", 13, 45, ("l1-m3n",),
+        "ocr-study", 13, 30, ("l1-m3n",),
         "train on handwritten letters; read errors, over-fitting, weights, and what the data hide",
     ),
     Chapter(
-        "trees", 14, 45, ("structured-prediction", "two-losses"),
+        "trees", 14, 35, ("structured-prediction", "two-losses"),
         "run max-product on a tree, label web pages and parse trees, and say when a tree is worth it",
     ),
     Chapter(
-        "loopy", 15, 45, ("two-losses", "epsilon"),
+        "loopy", 15, 35, ("two-losses", "epsilon"),
         "run messages on a grid, say what counting numbers do, and train on graphs with cycles",
     ),
     Chapter(
-        "your-data", 16, 45, ("ocr-study",),
+        "your-data", 16, 30, ("ocr-study",),
         "bring text or other sequences of your own, split, fit, tune, add rules, save; do the capstone",
     ),
     Chapter(
-        "verdict", 17, 25, ("ocr-study",),
+        "verdict", 17, 15, ("ocr-study",),
         "say which of the papers' headline claims hold, by how much, and what to try first",
     ),
     Chapter("notation", None, 5, (), "look up a symbol or a word, and the chapter that explains it"),
