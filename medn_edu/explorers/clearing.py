@@ -153,14 +153,14 @@ def _weak(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
     return sweep > 0 and frame.n_wrong == alone.n_wrong > 100
 
 
-@lesson("A middling coupling removes more than two errors of five.", {**_BETHE, "coupling": 0.5})
+@lesson("A medium coupling removes more than two in five errors.", {**_BETHE, "coupling": 0.5})
 def _middling(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
     frame = clearing_frame(sweep, coupling, noise, numbers)
     return frame.n_wrong < 0.6 * clearing_frame(0, coupling, noise, numbers).n_wrong
 
 
 @lesson(
-    "A strong coupling cleans the plain parts, and erases more fine pixels than the noise did.",
+    "A strong coupling cleans the plain parts, but spoils more of the lines than the noise did.",
     {**_BETHE, "coupling": 0.75},
 )
 def _strong(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
@@ -171,7 +171,7 @@ def _strong(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
 
 
 @lesson(
-    "With the paper's ones the same coupling does almost nothing: their beliefs are too flat.",
+    "With the paper's ones the same coupling does almost nothing: their beliefs are too timid.",
     {**_BETHE, "numbers": "ones", "coupling": 0.5},
 )
 def _ones(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
@@ -181,10 +181,10 @@ def _ones(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
 
 
 _CAPTION = (
-    "Above, the noisy image, the beliefs after this sweep (dark is ink), and the wrong "
+    "At the top, the noisy image, the beliefs after this sweep (dark is ink), and the wrong "
     "pixels: vermilion in lines and corners, blue elsewhere. Below, the truth, and the "
-    "share of wrong pixels at each strength of the coupling up to the present one. Compare "
-    "the two kinds of pixels as the coupling grows."
+    "share of wrong pixels for each coupling up to the present one. Compare the two kinds of "
+    "pixels as the coupling grows."
 )
 
 

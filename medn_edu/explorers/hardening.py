@@ -130,7 +130,7 @@ def _curves(ax: Axes) -> Callable[[HardeningFrame], None]:
 
 
 @lesson(
-    "All attract: as ε falls beliefs sharpen, and at 0 the local program's optimum is the best score.",
+    "If all edges attract, beliefs sharpen as ε falls, and at ε = 0 the optimum is the best score.",
     {"epsilon": 0.0, "evidence": 1.0, "signs": "all attract", "numbers": "trw"},
 )
 def _sharpens(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:
@@ -141,7 +141,7 @@ def _sharpens(epsilon: float, evidence: float, signs: str, numbers: str) -> bool
 
 
 @lesson(
-    "Two repel: beliefs of a half please every edge, so at ε = 0 a gap stays that no labelling closes.",
+    "If two edges repel, beliefs of one half satisfy every edge, so a gap stays at ε = 0.",
     {"epsilon": 0.0, "evidence": 0.5, "signs": "two repel", "numbers": "trw"},
 )
 def _gap_stays(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:
@@ -151,7 +151,7 @@ def _gap_stays(epsilon: float, evidence: float, signs: str, numbers: str) -> boo
 
 
 @lesson(
-    "Without evidence beliefs of a half are a tie; decoding one node after the other still scores best.",
+    "Without evidence, beliefs of one half are a tie. Decoded one by one, the labels still score best.",
     {"epsilon": 1 / 32, "evidence": 0.0, "signs": "all attract", "numbers": "trw"},
 )
 def _tie(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:
@@ -161,7 +161,7 @@ def _tie(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:
 
 
 @lesson(
-    "Strong evidence takes the fractional corner away: at ε = 0 the gap is 0 again.",
+    "With strong evidence some labelling beats beliefs of one half, and at ε = 0 the gap is closed.",
     {"epsilon": 0.0, "evidence": 3.0, "signs": "two repel", "numbers": "trw"},
 )
 def _evidence_helps(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:
@@ -170,7 +170,7 @@ def _evidence_helps(epsilon: float, evidence: float, signs: str, numbers: str) -
 
 
 @lesson(
-    "Counting numbers fade: ones and TRW differ by over 10 at ε = 1, and by less than 0.5 at ε = 1/32.",
+    "Counting numbers fade: ones and TRW differ by more than 10 at ε = 1, by less than 0.5 at 1/32.",
     {"epsilon": 1 / 32, "evidence": 1.0, "signs": "all attract", "numbers": "ones"},
 )
 def _numbers_leave(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:
@@ -183,10 +183,10 @@ def _numbers_leave(epsilon: float, evidence: float, signs: str, numbers: str) ->
 
 
 _CAPTION = (
-    "Left, each node's belief in label 1 and the label that it gets. Right, the optimum "
-    "of the local program and the exact value (dashed) against the temperature ε, with "
-    "the gap between them marked at the chosen one. Watch what becomes of the gap as ε "
-    "goes to 0."
+    "On the left, each node's belief in label 1 and the label that it gets. On the right, the "
+    "optimum of the local program and the exact value (dashed) at each temperature ε. The gap "
+    "between them is marked at the chosen temperature. Watch what happens to the gap as ε goes "
+    "to 0."
 )
 
 
@@ -215,8 +215,8 @@ def hardening() -> Explorer:
         best, name = frame.soft_maxima[-1], NAMES[NUMBERS.index(numbers)]
         return (
             f"ε = {_named(epsilon)}, evidence {evidence:.1f}, {signs}, {name}: local program "
-            f"{frame.value:.2f}, exact value {frame.soft_max:.2f}, gap {frame.gap:.2f}; decoded labels "
-            f"score {frame.score:.2f}, the best {best:.2f}."
+            f"{frame.value:.2f}, exact value {frame.soft_max:.2f}, gap {frame.gap:.2f}. The decoded "
+            f"labels score {frame.score:.2f}, and the best labelling scores {best:.2f}."
         )
 
     def alt(epsilon: float, evidence: float, signs: str, numbers: str) -> str:

@@ -179,7 +179,7 @@ _START = {"sweep": 12, "epsilon": 1.0, "signs": "all attract"}
 
 
 @lesson(
-    "The paper's numbers, 1 and 1, are too flat: every belief is nearer to a half than the truth.",
+    "With the paper's ones all beliefs are too timid: nearer to one half than the exact marginals.",
     {**_START, "edges": 1.0, "share": 0.0, "coupling": 1.0},
 )
 def _ones_are_flat(**values: Any) -> bool:
@@ -197,7 +197,7 @@ def _bethe_is_close(**values: Any) -> bool:
 
 
 @lesson(
-    "TRW's bound falls with each sweep, and ends less than 0.5 above the log-partition.",
+    "TRW's upper bound falls with each sweep, and ends less than 0.5 above the log-partition.",
     {**_START, "sweep": N_SWEEPS, "edges": 2 / 3, "share": 1.0, "coupling": 0.5},
 )
 def _trw_bounds(**values: Any) -> bool:
@@ -207,7 +207,7 @@ def _trw_bounds(**values: Any) -> bool:
 
 
 @lesson(
-    "Strong couplings of which two repel: Bethe's messages still swing after 24 sweeps.",
+    "If couplings are strong and two edges repel, Bethe's messages still swing after 24 sweeps.",
     {
         **_START,
         "sweep": N_SWEEPS,
@@ -222,10 +222,10 @@ def _bethe_swings(**values: Any) -> bool:
 
 
 _CAPTION = (
-    "Left, each node's belief in label 1, with the exact marginal in brackets. Middle, "
-    "all beliefs against the exact marginals; on the diagonal they are right. Right, the "
-    "value of the local program and its bounds, measured from the true $\\log Z$. Watch "
-    "on which side of the diagonal the points lie, and whether they come to rest."
+    "On the left, each node's belief in label 1, with the exact marginal in brackets. In the "
+    "middle, all beliefs against the exact marginals. On the diagonal they are right. On the "
+    "right, the value of the local program and its bounds, measured from the exact $\\log Z$. "
+    "Watch on which side of the diagonal the points lie, and how they move from sweep to sweep."
 )
 
 

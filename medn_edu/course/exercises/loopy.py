@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises.declarations import Function, Judged, Number
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number
 
 check_frontier = Number(
     right=1024,
@@ -18,21 +18,51 @@ check_frontier = Number(
     },
 )
 
-_TOLD = np.log((np.exp(-1) + 3 * np.exp(1)) / (np.exp(1) + 3 * np.exp(-1)))
 
-check_told = Number(
-    right=_TOLD,
-    mistakes={
-        "unchanged": np.log(3),
-        "turned_round": -_TOLD,
-        "no_logarithm": np.exp(_TOLD),
-        "probabilities": np.tanh(_TOLD / 2),
-        "table_of_zero_and_one": np.log((1 + 3 * np.e) / (np.e + 3)),
-    },
+# -- edges that leave no cycle ----------------------------------------------------------------------
+
+_ROWS = [(3 * r + c, 3 * r + c + 1) for r in range(3) for c in range(2)]
+_SQUARE = {*_ROWS, *((v, v + 3) for v in range(6))}
+
+
+def _pieces(edges: set[tuple[int, int]]) -> int:
+    """Return into how many pieces nine pixels with these edges fall."""
+    piece = list(range(9))
+    for u, v in edges:
+        piece = [piece[u] if each == piece[v] else each for each in piece]
+    return len(set(piece))
+
+
+def _judge_cut(answer: Any) -> str | None:
+    removed = set()
+    for pair in answer:
+        u, v = sorted(int(each) for each in pair)
+        removed.add((u, v))
+    if strange := sorted(removed - _SQUARE):
+        u, v = strange[0]
+        return f"pixels {u} and {v} have no edge; neighbours are side by side, or one above the other."
+    kept = _SQUARE - removed
+    if len(kept) > 9 - _pieces(kept):
+        if len(removed) >= 4:
+            return "that is the right number of edges or more, but some round trip is still possible."
+        return "a cycle is left; remember the larger ones, such as the one along the rim."
+    if len(removed) > 4:
+        return "no cycle is left, but the picture falls apart: some of these edges could stay."
+    return None
+
+
+check_cut = Judged(
+    right=[(1, 4), (2, 5), (4, 7), (5, 8)],
+    judge=_judge_cut,
+    expected="a list of pairs of pixels, such as [(0, 1), (4, 5)]",
+    mistakes=[
+        [(1, 4), (4, 7)],
+        [(0, 1), (0, 3), (3, 6), (6, 7)],
+        [(1, 4), (2, 5), (4, 7), (5, 8), (0, 1)],
+        [(0, 4), (4, 8)],
+        4,
+    ],
 )
-
-check_inner_count = Number(right=-3)
-
 
 def _judge_runs(answer: Any) -> str | None:
     right = ["trw", "bethe", "ones"]
@@ -44,7 +74,7 @@ def _judge_runs(answer: Any) -> str | None:
     if names == right:
         return None
     if names[1] != "bethe":
-        return "B has no bounds: which of the three numbers are not certified to be concave?"
+        return "B has no bounds: for which of the three is the local program not concave?"
     return (
         "A and C are swapped: which entropy counts nodes many times, so that its value is too high?"
     )
@@ -58,6 +88,8 @@ check_runs = Judged(
 )
 
 check_five_cycle = Number(right=4)
+
+check_denoiser = Choice(right="c")
 
 
 # -- labels from beliefs that tie -------------------------------------------------------------------

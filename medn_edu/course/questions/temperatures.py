@@ -173,29 +173,32 @@ predict_but = Question(
 # -- loopy -----------------------------------------------------------------------------------------
 
 
-def _echo() -> int:
+def _swing() -> int:
     import numpy as np
 
     from medn_edu.explorers.messages import N_SWEEPS, SIGNS, messages_frame
 
-    frame = messages_frame(N_SWEEPS, 1.0, 1.0, 1.0, SIGNS[0], 1.0)
+    frame = messages_frame(N_SWEEPS, 1.0, 1.0, 1.5, SIGNS[1], 1.0)
+    if frame.disagreement > 0.1:
+        return 2
     bold = np.mean(np.abs(frame.node - 0.5) - np.abs(frame.exact_node - 0.5))
-    return 2 if abs(bold) < 0.01 else 0 if bold > 0 else 1
+    return 3 if np.abs(frame.node - 0.5).max() < 0.02 else 1 if bold > 0.05 else 0
 
 
-predict_echo = Question(
-    asks="With coupling 1, take all of the double counting back: share 1, Bethe's numbers. How do the "
-    "beliefs then compare with the exact marginals?",
+predict_swing = Question(
+    asks="Take Bethe's numbers (share 1) and the coupling 1.5, and let two edges repel. How do the "
+    "messages behave over 24 sweeps?",
     choices=(
-        "They are bolder, that is nearer to 0 or 1",
-        "They are more timid, that is nearer to one half",
-        "They are exact",
+        "They settle close to the exact marginals",
+        "They settle on beliefs that are too bold",
+        "They never settle, and beliefs swing back and forth",
+        "They settle on one half at every node",
     ),
-    right=_echo,
-    look="Move the share from 0 to 1. Watch on which side of the diagonal the blue nodes lie, and what "
-    "happens to the bounds.",
-    because="On a cycle a message comes back to where it started, and is counted as news. The stronger "
-    "the couplings, the louder this echo.",
+    right=_swing,
+    look="First move the share from 0 to 1 while all edges attract, and watch on which side of the "
+    "diagonal the nodes lie. Then raise the coupling, let two edges repel, and press Play.",
+    because="With two repelling edges the news that comes around a square contradicts what was sent, so "
+    "each sweep corrects the one before too far. Negative counting numbers guarantee nothing.",
 )
 
 
@@ -223,7 +226,7 @@ def _ink() -> int:
 
 
 predict_ink = Question(
-    asks="The coupling becomes stronger and stronger, up to 2. Which pixels are wrong in the end?",
+    asks="You make the coupling stronger and stronger, up to 2. Which pixels are wrong in the end?",
     choices=(
         "None",
         "Some of those in thin lines and corners",
@@ -235,7 +238,7 @@ predict_ink = Question(
     "count how many are needed.",
     because="At this strength all pixels end with one label. Paper wins because each sweep visits the "
     "pixels row by row from the top, where nearly all is paper, and carries that label down. Ink "
-    "everywhere would even score higher. If you turn the image upside down, nine pixels of ten become "
+    "everywhere would even score higher. If you turn the image upside down, nine in ten pixels become "
     "ink.",
 )
 
@@ -251,7 +254,7 @@ def _gap() -> int:
 
 predict_gap = Question(
     asks="With two repelling edges and evidence 0.5, a gap is left at ε = 0 between the local program "
-    "and the exact value. What becomes of it if the evidence is 3?",
+    "and the exact value. What happens to the gap if the evidence is 3?",
     choices=(
         "It stays as it is",
         "It becomes smaller, but is not closed",
@@ -259,7 +262,7 @@ predict_gap = Question(
         "It becomes larger",
     ),
     right=_gap,
-    look="Cool down with evidence 0.5, then raise the evidence, and in the end take all of it away.",
-    because="Beliefs of one half please all edges, but they give up what the nodes prefer. If nodes "
-    "prefer enough, some labelling scores as much.",
+    look="Cool down with evidence 0.5. Then raise the evidence, and at the end set it to 0.",
+    because="Beliefs of one half satisfy all edges, but they give up what the nodes prefer. If the "
+    "preferences are strong enough, some labelling scores at least as much.",
 )
