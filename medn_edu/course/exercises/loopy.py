@@ -40,18 +40,22 @@ def _judge_cut(answer: Any) -> str | None:
         removed.add((u, v))
     if strange := sorted(removed - _SQUARE):
         u, v = strange[0]
-        return f"pixels {u} and {v} have no edge; neighbours are side by side, or one above the other."
+        return (
+            f"pixels {u} and {v} have no edge; neighbours are side by side, or one above the other."
+        )
     kept = _SQUARE - removed
     if len(kept) > 9 - _pieces(kept):
         if len(removed) >= 4:
-            return "that is the right number of edges or more, but some round trip is still possible."
+            return (
+                "that is the right number of edges or more, but some round trip is still possible."
+            )
         return "a cycle is left; remember the larger ones, such as the one along the rim."
     if len(removed) > 4:
         return "no cycle is left, but the picture falls apart: some of these edges could stay."
     return None
 
 
-check_cut = Judged(
+check_no_echo = Judged(
     right=[(1, 4), (2, 5), (4, 7), (5, 8)],
     judge=_judge_cut,
     expected="a list of pairs of pixels, such as [(0, 1), (4, 5)]",
@@ -63,6 +67,7 @@ check_cut = Judged(
         4,
     ],
 )
+
 
 def _judge_runs(answer: Any) -> str | None:
     right = ["trw", "bethe", "ones"]
