@@ -51,7 +51,7 @@ def test_value_and_bounds_of_messages() -> None:
     assert not messages_frame(3, 1.0, 1.0, 0.5, "all attract", 1.0).certified
 
 
-def test_runs_of_exercise_4_are_what_the_chapter_prints() -> None:
+def test_runs_of_exercise_3_are_what_the_chapter_prints() -> None:
     runs = {(2 / 3, 1.0): (0.94, 0.52, 0.17, 0.07), (1.0, 1.0): (0.41, 0.44, 0.56, 0.55)}
     runs |= {(1.0, 0.0): (0.10, 0.02, 0.00, 0.00)}
     for (edges, share), apart in runs.items():
