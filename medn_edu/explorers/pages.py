@@ -204,6 +204,7 @@ _COLOURS = dict(
 _WIDTHS = (4.0, 4.9)
 _MARKS = 2.75  # from where on corrections stand
 _ROW, _LINE, _IMAGE = 0.225, 0.33, 0.8  # of the tree, of a text on the page, of an image
+_STRETCH = 1.5  # how much farther apart a small page or tree is drawn, to fill its panel
 _INDENT = 0.13
 _CELLS, _CELL, _REACH = 2.65, 0.54, 0.15  # of the four bars, and how far they reach to either side
 _HILLS = np.array([[0.0, 0.2, 0.3, 0.4, 0.6, 0.6, 0, 0], [1.0, 0.2, 0.7, 0.4, 1.0, 0, 0, 1.0]])
@@ -278,6 +279,7 @@ def _draw_leaf(ax: Axes) -> Callable[..., None]:
         decided: bool = False,
         active: bool = False,
         correction: str = "",
+        image: bool = False,
     ) -> None:
         for artist in (box, text, mark, hills):
             put(artist, visible=place is not None)
@@ -293,7 +295,7 @@ def _draw_leaf(ax: Axes) -> Callable[..., None]:
             position=(left + 0.32, top + tall / 2),
             text=_short(written, (width - 0.36) * _narrowed(ax)),
         )
-        x, y = _HILLS if tall > _LINE else _HILLS[:, :0]
+        x, y = _HILLS if image else _HILLS[:, :0]
         put(hills, xdata=[*(left + 0.36 + x)], ydata=[*(top + 0.08 + y * (tall - 0.16))])
         mark.set(
             position=(_MARKS, top + tall / 2),
@@ -336,9 +338,10 @@ def _draw_page(ax: Axes, most: int, height: float) -> Callable[..., None]:
     def show(record: Page, frame: PagesFrame, marks: dict[int, str]) -> None:
         place_of = {int(node): k for k, node in enumerate(frame.nodes)}
         placed = laid_out(record)
+        stretch = min(_STRETCH, height / placed[0][3])
         for k, (box, show_leaf) in enumerate(zip(boxes, show_leaves, strict=True)):
             node, left, top, tall = placed[k] if k < len(placed) else (-1, 0.0, 0.0, 0.0)
-            place = left, top, _MARKS - 0.08 - 2 * left, tall
+            place = left, stretch * top, _MARKS - 0.08 - 2 * left, stretch * tall
             is_leaf = node >= 0 and record.is_leaf[node]
             put(box, visible=node >= 0 and not is_leaf, bounds=place)
             if not is_leaf:
@@ -348,25 +351,27 @@ def _draw_page(ax: Axes, most: int, height: float) -> Callable[..., None]:
             decided = bool(frame.stages[at] == 2)
             correction = marks.get(node, "") if decided else ""
             label, active = frame.labels[at], at == frame.now
-            show_leaf(place, record.texts[node], label, decided, active, correction)
+            image = record.tags[node] == "img"
+            show_leaf(place, record.texts[node], label, decided, active, correction, image)
 
     return show
 
 
-def _draw_row(ax: Axes, y: float) -> Callable[..., None]:
+def _draw_row(ax: Axes) -> Callable[..., None]:
     """Draw room for a node of the tree: its name, the edge to its parent, and four bars."""
     (edge,) = ax.plot([], [], "-", zorder=1)
     look: dict[str, Any] = {"va": "center", "fontsize": 9, "zorder": 3}
-    name = ax.text(0, y, "", **look)
+    name = ax.text(0, 0, "", **look)
     cells = []
     for k, attribute in enumerate(ATTRIBUTES):
         middle = _CELLS + (k + 0.5) * _CELL
-        (zero,) = ax.plot([middle] * 2, [y - 0.08, y + 0.08], "-", color=MUTED, lw=0.8, zorder=3)
-        bar = ax.add_patch(Rectangle((middle, y - 0.055), 0, 0.11, lw=0, zorder=2))
-        letter = ax.text(middle + 0.23, y, _LETTERS[attribute], ha="center", **look)
+        (zero,) = ax.plot([middle] * 2, [0, 0], "-", color=MUTED, lw=0.8, zorder=3)
+        bar = ax.add_patch(Rectangle((middle, 0), 0, 0.11, lw=0, zorder=2))
+        letter = ax.text(middle + 0.23, 0, _LETTERS[attribute], ha="center", **look)
         cells.append((zero, bar, letter, _COLOURS[attribute]))
 
     def show(
+        y: float,
         written: str,
         left: float,
         link: tuple[list[float], list[float]],
@@ -383,9 +388,11 @@ def _draw_row(ax: Axes, y: float) -> Callable[..., None]:
         put(name, color=INK if leads is not None else MUTED)
         put(name, fontstyle="normal" if leads is not None else "italic")
         for k, (zero, bar, letter, colour) in enumerate(cells):
-            put(zero, visible=leads is not None)
+            put(zero, visible=leads is not None, ydata=[y - 0.08, y + 0.08])
+            put(letter, y=y)
             bar.set_visible(leads is not None)
             if leads is not None:
+                bar.set_y(y - 0.055)
                 bar.set_width(_REACH * np.tanh(leads[k] / 2))
                 solid = 1.0 if stage else 0.35
                 bar.set_facecolor((colour if leads[k] > 0 else palette.PALE_GREY, solid))
@@ -399,7 +406,7 @@ def _draw_tree(ax: Axes, most: int, height: float) -> Callable[..., None]:
     """Draw room for a tree, one node below the other as in a file browser."""
     ground = ax.add_patch(Rectangle((0, 0), _WIDTHS[1], _ROW, fc=palette.SHADE, lw=0))
     arrow = ax.text(0, 0, "", color=palette.ORANGE_TEXT, va="center", fontsize=9, zorder=3)
-    show_rows = [_draw_row(ax, (k + 0.5) * _ROW) for k in range(most)]
+    show_rows = [_draw_row(ax) for _ in range(most)]
     for k, name in enumerate(ATTRIBUTES):
         _draw_badge(ax)((_CELLS + (k + 0.5) * _CELL, height + 0.25), name)
     ax.text(
@@ -413,15 +420,16 @@ def _draw_tree(ax: Axes, most: int, height: float) -> Callable[..., None]:
         place_of = {int(node): k for k, node in enumerate(frame.nodes)}
         depths, names = record.depths(), _names(record)
         active_row = int(frame.nodes[frame.now]) if frame.now >= 0 else -1
-        ground.set_xy((0, active_row * _ROW))
+        row = min(_STRETCH * _ROW, height / len(names))
+        ground.set_xy((0, (active_row + 0.5) * row - _ROW / 2))
         ground.set_visible(active_row >= 0)
-        arrow.set_position((0.02, (active_row + 0.5) * _ROW))
+        arrow.set_position((0.02, (active_row + 0.5) * row))
         arrow.set_text(("▲" if step <= len(frame.nodes) else "▼") if active_row >= 0 else "")
         for node, show_row in enumerate(show_rows):
             if node >= len(names):
-                show_row("", 0.0, ([], []), None)
+                show_row(0.0, "", 0.0, ([], []), None)
                 continue
-            y, left = (node + 0.5) * _ROW, 0.3 + _INDENT * depths[node]
+            y, left = (node + 0.5) * row, 0.3 + _INDENT * depths[node]
             at = place_of.get(node)
             before = record.parents[node] if of_tree else -1
             if not of_tree and at:
@@ -429,13 +437,13 @@ def _draw_tree(ax: Axes, most: int, height: float) -> Callable[..., None]:
             link: tuple[list[float], list[float]] = ([], [])
             if before >= 0:
                 x = 0.36 + _INDENT * depths[before] if of_tree else 0.22
-                top = (before + 0.5) * _ROW + (0.09 if of_tree else 0.0)
+                top = (before + 0.5) * row + (0.09 if of_tree else 0.0)
                 link = ([x, x, left - 0.03], [top, y, y]) if of_tree else ([x, x], [top, y])
             if at is None:
-                show_row(names[node], left, link, None)
+                show_row(y, names[node], left, link, None)
                 continue
             active, stage = at == frame.now, int(frame.stages[at])
-            show_row(names[node], left, link, frame.leads[at], frame.labels[at], stage, active)
+            show_row(y, names[node], left, link, frame.leads[at], frame.labels[at], stage, active)
 
     return show
 
@@ -452,10 +460,10 @@ def _names(record: Page) -> list[str]:
 
 
 _CAPTION = (
-    "Left, a product with the labels that its leaves have so far. Right, the nodes, one "
-    "per row: a coloured bar to the right says that a name, an image, a price or a "
-    "description is in the node, a grey one to the left that it is not, and a longer bar "
-    "is surer. From step 1 on, follow the orange edge, which carries the message of the step."
+    "Left, a product with the label of each leaf. Right, its nodes, one per row. Is there a name, "
+    "an image, a price or a description in the node? A coloured bar to the right means yes, a grey "
+    "one to the left no, and a longer bar is surer. From step 1 on, follow the orange edge, which "
+    "carries the message of the step."
 )
 
 
@@ -639,10 +647,10 @@ def _lessons(
         Lesson(
             end | {"step": 0},
             "Nodes that know only themselves contradict each other: "
-            "a part has something the whole lacks.",
+            "a part has something that the whole says it doesn't have.",
             contradicts,
         ),
-        Lesson(end, "Messages have changed what nodes believed on their own.", changed),
+        Lesson(end, "Messages have changed what nodes believed by themselves.", changed),
     ]
     if not marks[first, tree]:
         fact = "The tree labels every leaf of this product right."
@@ -651,7 +659,7 @@ def _lessons(
         fact = "The flat chain makes a mistake here that the tree avoids."
         lessons.append(Lesson(end | {"structure": chain}, fact, avoids))
     if errs(steps, last, tree):
-        fact = "The tree errs, too: here the flat chain does better."
+        fact = "The tree makes mistakes, too: here the flat chain does better."
         lessons.append(Lesson(end | {"record": last}, fact, errs))
     return lessons
 

@@ -35,7 +35,7 @@ _INKS = ("white", INK, INK, INK, "white", INK)
 _N_CLASSES, _NEUTRAL = 5, 2
 _WIDTH = 8.6
 _MOST_ROOM = 8.2  # inches for the words of a sentence that is shown
-_WIDEST = 1.8  # how far the words of a short sentence move apart
+_WIDEST = 2.4  # how far the words of a short sentence move apart
 _N_POOL = 200  # sentences that are kept from training, so that some of them can be shown
 _N_EDGE_TYPES = 16
 
@@ -256,9 +256,9 @@ def _frame_of(films: _Films, step: int, sentence: str, word: bool, edges: bool) 
 
 
 _CAPTION = (
-    "A sentence as a tree of phrases, each with the label of the words below it; a "
-    "question mark means that nothing is known yet. From step 1 on, orange edges carry "
-    "the messages of the step. Step through them and watch where the label at the top comes from."
+    "A sentence as a tree of phrases. Each phrase shows the label that is best given the words below "
+    "it, and a question mark means that nothing is known yet. From step 1 on, orange edges carry the "
+    "messages of the step. Step through them and watch where the label at the top comes from."
 )
 
 
@@ -397,10 +397,10 @@ def _lessons(shown: dict[str, _Shown], films: _Films, last: int) -> list[Lesson]
 
     first = next(iter(shown))
     move = {"step": last, "sentence": first, "word": True, "edges": True}
-    fact = "Without edges only words have a sentiment, and nothing is known of longer phrases."
+    fact = "Without edges only words have a sentiment. Nothing is known about longer phrases."
     lessons = [Lesson(move | {"edges": False}, fact, nothing_known)]
     if turns(last, first, True, True):
-        fact = "On the way up the sign turns: a phrase has the opposite sign of one of its parts."
+        fact = "On the way up the sign turns: a phrase gets the opposite sign of one of its parts."
         lessons.append(Lesson(move, fact, turns))
     cues: set[str] = set()
     for text, each in shown.items():

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises.declarations import Function, Judged, Number
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number
 from medn_edu.text import NOTHING, parse_page
 from medn_edu.theory.reference import Tree, max_product
 
 check_first_message = Number(right=3)
+check_fault = Choice(right="c")
 
 
 def _judge_cut(answer: Any) -> str | None:
@@ -21,15 +22,15 @@ def _judge_cut(answer: Any) -> str | None:
     if nodes == {3, 4}:
         return None
     if not nodes:
-        return "something changes; try the hint."
+        return "something does change. Try the hint."
     if nodes == {4}:
-        return "“19” changes, but why? It only hears b. What does b say without its parent?"
+        return "“19” does change, but it hears only from b. What does b say without its parent?"
     if nodes == {3}:
-        return "b changes, but then what does it tell “19”, which prefers no on its own?"
+        return "b does change. What does it tell “19” then, which prefers no by itself?"
     if 0 in nodes:
-        return "li keeps its label: its own 4 for yes is more than what s says against it."
+        return "li keeps its label: it has 4 + 4 for yes and 0 + 6 for no, and 2 more for either from b."
     return (
-        "s and “$ 24” are on the other side of li, and the message they get is the same as before."
+        "s and “$ 24” are on the other side of li, which is still yes. So nothing changes for them."
     )
 
 
@@ -41,22 +42,7 @@ check_cut = Judged(
 )
 
 
-def _judge_types(answer: Any) -> str | None:
-    name = str(answer).strip().upper()
-    hints = {
-        "A": "with one table for all edges, the row says the same to each of its cells.",
-        "B": "all cells are td, so their edges would still share one table.",
-        "C": "all cells of a row are equally deep, so their edges would still share one table.",
-    }
-    return None if name == "D" else hints.get(name, 'expected one letter, such as "A".')
-
-
-check_types = Judged(
-    right="D",
-    judge=_judge_types,
-    expected='one of the letters, such as "A"',
-    mistakes=["A", "B", "C", "E"],
-)
+check_types = Choice(right="d")
 
 
 # -- a page of one's own ----------------------------------------------------------------------------
@@ -81,7 +67,7 @@ def _judge_page(answer: Any) -> str | None:
                 return f'product {number} has no data-medn="{needed}".'
         if NOTHING not in labels:
             return (
-                f"every leaf of product {number} is marked as something; add one that is nothing, such "
+                f"every leaf of product {number} is marked as something; add one that isn't, such "
                 "as a button or a crossed-out price."
             )
     return None

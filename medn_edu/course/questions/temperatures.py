@@ -126,17 +126,17 @@ def _leaf() -> int:
 
 
 predict_leaf = Question(
-    asks="At step 0 the leaf “21.95” says none, but an element above it knows that there is a price. "
-    "When does the leaf change its mind?",
+    asks="At step 0 the leaf “21.95” is labelled none, but an element above it says that a price is in "
+    "it. When does the leaf change its mind?",
     choices=(
         "While messages rise",
         "While labels are decided, from the top down",
-        "Never, for its own features decide",
+        "Never, because its own features decide",
     ),
     right=_leaf,
     look="Press Play and watch both prices, “21.95” and “32.95”.",
-    because="Rising messages go from a node to the one above it, and a leaf has nothing below it. It "
-    "hears of its surroundings only on the way down.",
+    because="A rising message goes from a node to its parent. A leaf has nothing below it, so it gets no "
+    "message on the way up. It hears about its surroundings only on the way down.",
 )
 
 
@@ -162,12 +162,12 @@ predict_but = Question(
         "The one before “but”",
         "The one after “but”",
         "The one with the stronger word, wherever it is",
-        "Neither, for they cancel",
+        "Neither, because they cancel",
     ),
     right=_but,
     look="Press Play. Then replace “but” by “and”, and take the edges away.",
-    because="The sentences were made by this rule, and the type of an edge tells the model on which "
-    "side of “but” a phrase is.",
+    because="The sentences were made by this rule. And the type of an edge says on which side of “but” a "
+    "phrase is, so the model could learn the rule.",
 )
 
 # -- loopy -----------------------------------------------------------------------------------------
