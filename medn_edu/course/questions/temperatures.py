@@ -135,8 +135,8 @@ predict_leaf = Question(
     ),
     right=_leaf,
     look="Press Play and watch both prices, “21.95” and “32.95”.",
-    because="A rising message goes from a node to its parent. A leaf has nothing below it, so it gets no "
-    "message on the way up. It hears about its surroundings only on the way down.",
+    because="A rising message goes from a node to its parent. A leaf has nothing below it, so it gets "
+    "no message on the way up. It hears about its surroundings only on the way down.",
 )
 
 
@@ -166,8 +166,8 @@ predict_but = Question(
     ),
     right=_but,
     look="Press Play. Then replace “but” by “and”, and take the edges away.",
-    because="The sentences were made by this rule. And the type of an edge says on which side of “but” a "
-    "phrase is, so the model could learn the rule.",
+    because="The sentences were made by this rule. And the type of an edge says on which side of “but” "
+    "a phrase is, so the model could learn the rule.",
 )
 
 # -- loopy -----------------------------------------------------------------------------------------
