@@ -78,11 +78,11 @@ CHAPTERS = (
         "train on handwritten letters; read errors, over-fitting, weights, and what the data hide",
     ),
     Chapter(
-        "trees", 14, 35, ("structured-prediction", "two-losses"),
+        "trees", 14, 40, ("structured-prediction", "two-losses"),
         "run max-product on a tree, label web pages and parse trees, and say when a tree is worth it",
     ),
     Chapter(
-        "loopy", 15, 35, ("two-losses", "epsilon"),
+        "loopy", 15, 45, ("two-losses", "epsilon"),
         "run messages on a grid, say what counting numbers do, and train on graphs with cycles",
     ),
     Chapter(
