@@ -1,8 +1,10 @@
 """The checks of exercises: never raise, know the right answer, and tell mistakes apart."""
 
+import json
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,12 @@ from scipy.optimize import brentq
 from scipy.stats import sem
 
 from medn_edu import M3N, load_digit_words
-from medn_edu.course.exercises import CHECKS
+from medn_edu.course.exercises import CHECKS, l1_m3n
 from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Function, Number, agrees
 from medn_edu.course.exercises.exact import faulty_run
 from medn_edu.course.exercises.variational import rising_run
 from medn_edu.priors import LaplacePrior
+from medn_edu.problems import weight_bounds
 from medn_edu.theory import reference
 from medn_edu.theory.axi import AXI, HABIT, WORDS, text
 
@@ -205,7 +208,6 @@ RIGHT = {
     "check_cheapest_mean": cheapest,
     "check_decode": decode,
     "check_early_stopping": early_stopping,
-    "check_em_update": lambda w, k: np.abs(w) / np.abs(w).mean() / k,
     "check_honest_error": lambda v, t: min(zip(v, t, strict=True))[1],
     "check_kl_slope": kl_slope,
     "check_labelling_score": score_and_spoil,
@@ -216,7 +218,6 @@ RIGHT = {
     "check_slope": lambda z, t, C, p: z + C * np.sign(t) * np.abs(t) ** (p - 1),
     "check_soft_hinge": soft_hinge,
     "check_viterbi": lambda node, edge: reference.best_labelling(chain(node, edge))[0],
-    "check_weight_bounds": lambda g, e: 2 * g / (1 - 2 * np.abs(e)),
 }
 
 
@@ -340,3 +341,16 @@ def test_the_faulty_run_of_exact_shows_its_mistake() -> None:
     crossed = [float(dual) > float(primal) for dual, primal in values]
     assert crossed == sorted(crossed)
     assert sum(crossed) == 3
+
+
+def test_the_exercises_of_l1_m3n_are_what_happens() -> None:
+    notebook = Path(__file__).resolve().parent.parent / "notebooks" / "09-l1-m3n.ipynb"
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert any(l1_m3n.faulty_rounds() in "".join(cell["source"]) for cell in cells)
+    a, tau = np.ones(2), np.ones(2)
+    for _ in range(50):  # EM with two copies of one feature
+        w = tau * a / (tau @ a**2)
+        tau = 2 * np.abs(w) / np.abs(w).sum()
+    assert w.tolist() == [0.5, 0.5]
+    bounds = weight_bounds(0.02, np.array([0.5, 0.4, 0.1]))
+    assert (bounds > 0.1).tolist() == [True, True, False]

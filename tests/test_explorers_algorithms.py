@@ -176,7 +176,11 @@ def test_projections_shows_the_frame():
     assert taken == pytest.approx(np.minimum(np.abs(frame.point), frame.theta))
     for angle, distance, said in (
         (80, 2.0, "threshold θ = 0.97, w₁ becomes exactly 0"),
-        (45, 0.5, "contains it (θ = 0); L2 projection (0.35, 0.35), where it is."),
+        (
+            45,
+            0.5,
+            "already inside (θ = 0). Nearest on the L2 ball: (0.35, 0.35), because it's already inside.",
+        ),
         (180, 1.5, "w₂ stays 0"),
     ):
         assert said in explorer.set(angle=angle, distance=distance).summary
@@ -223,11 +227,11 @@ def test_working_sets_shows_the_round():
         assert way.get_xydata()[-1].tolist() == here.weights.tolist()
         assert [line.get_ydata()[-1] for line in bounds.lines] == [here.upper, here.lower]
         assert f"{here.kept.sum()} of 62 labellings" in said
-        assert f"lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, " in said
+        assert f"Lower bound {here.lower:.3f}, upper bound {here.upper:.3f}, " in said
     assert plane.images[0].get_array().max() > 0.9, "without rows everything is missed"
     said = explorer.set(rounds=explorer.controls["rounds"].values[-1], C=0.05).summary
     assert "weights (0.00, 0.00)" in said
-    assert said.endswith("the optimum. The method ended with round 1.")
+    assert said.endswith("so this is the optimum. The method ended with round 1.")
 
 
 @pytest.mark.parametrize("C", [0.02, 0.05, 0.1])
@@ -255,7 +259,9 @@ def test_l1_path_shows_the_step():
     for step in (2, LAST):
         frame = l1_path_frames(0.05)[step]
         said = explorer.set(step=step, C=0.05).summary
-        assert f"{frame.zeros} exactly 0; cost {frame.primal:.3f}, dual value" in said
+        assert (
+            f"{frame.zeros} are exactly 0. The cost is {frame.primal:.3f}, the dual value" in said
+        )
         assert [bar.get_height() for bar in bottom.patches] == frame.eta.tolist()
         hollow = [line for line in dots if line.get_markerfacecolor() == "white"]
         assert sum(len(line.get_xdata()) for line in hollow) == frame.zeros

@@ -61,7 +61,7 @@ CHAPTERS = (
         "solve the exact dual by Frank–Wolfe steps and read a duality gap",
     ),
     Chapter(
-        "l1-m3n", 9, 30, ("kl-norm", "exact"),
+        "l1-m3n", 9, 40, ("kl-norm", "exact"),
         "compare four algorithms for sparse weights and say what proves a zero",
     ),
     Chapter("epsilon", 10, 35, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),

@@ -18,7 +18,7 @@ from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.controls import Choice, listed
 from medn_edu.explorers.kit.explorer import Exhibit, Explorer, lesson
 from medn_edu.explorers.kit.panels import readable
-from medn_edu.explorers.kit.style import INK, new_figure, styled
+from medn_edu.explorers.kit.style import INK, MUTED, new_figure, styled
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import DualVariables, L1Norm, MarginLoss, Problem, weight_bounds
 from medn_edu.results import run
@@ -39,13 +39,15 @@ _GROUPS = {  # marker, colour and place among the weights
     "transitions": ("^", palette.SLATE, slice(27, 36)),
 }
 _COLOURS = [palette.BLUE] * 18 + [palette.VERMILION] * 9 + [palette.SLATE] * 9
-# Stretches of nine weights with a thin gap between them, as named below the axis.
-_STRETCHES = ("near-\ncopies 1", "near-\ncopies 2", "irrelevant", "transitions")
-_AT = np.arange(36) + 0.8 * np.repeat(range(4), 9)  # where each weight stands on the axis
+# Three weights of one feature, one per label, are neighbours; three features make a stretch.
+_TRIPLES = [f"copy {k}" for k in (1, 2, 3)] * 2 + [f"noise {k}" for k in (1, 2, 3)]
+_TRIPLES += [f"from {label}" for label in "abc"]
+_STRETCHES = ("first feature", "second feature", "irrelevant", "transitions")
+_AT = np.arange(36) + 0.8 * np.repeat(range(12), 3) + 1.2 * np.repeat(range(4), 9)
 
 _SORTED: tuple[dict[str, Any], ...] = (
     {"color": palette.BLUE, "linestyle": "-", "marker": "o"},
-    {"color": INK, "linestyle": "none", "marker": "+"},
+    {"color": INK, "linestyle": (0, (1, 3)), "marker": "+"},
     {"color": palette.GREEN, "linestyle": "-.", "marker": "D"},
     {"color": palette.ORANGE, "linestyle": "--", "marker": "s"},
     {"color": palette.VERMILION, "linestyle": ":", "marker": "v"},
@@ -139,9 +141,9 @@ def _draw_scale(ax: Axes, top: float = 2 * _TOP) -> None:
     """Make a logarithmic scale of magnitudes, with a strip for exact zeros below it."""
     powers = range(-4, 1 + int(np.log10(top)))
     names = [f"$10^{{{power}}}$" for power in powers]
-    ax.set(yscale="log", ylim=(_ZERO / 1.6, top), ylabel="$|w_k|$")
+    ax.set(yscale="log", ylim=(_ZERO / 1.6, top), ylabel="size of the weight, $|w_k|$")
     heights = [_ZERO, _FLOOR, *(10.0**power for power in powers)]
-    ax.set_yticks(heights, ["0", r"$\leq 10^{-5}$", *names])
+    ax.set_yticks(heights, ["0", "up to $10^{-5}$", *names])
     ax.minorticks_off()
     ax.axhspan(_ZERO / 1.6, _FLOOR / 1.5, color="#F2F4F5", lw=0, zorder=0)
 
@@ -160,7 +162,7 @@ def _draw_weights(ax: Axes) -> Callable[[PathFrame], None]:
         (hollow[name],) = ax.plot([], [], mfc="white", clip_on=False, **style)
         hollow[name].set_in_layout(False)  # while it is empty it would be in a corner
     (caps,) = ax.plot(
-        [], [], "_", color=INK, ms=9, mew=1.5, label="the most that a solution can have"
+        [], [], "_", color=MUTED, ms=7, mew=1.2, label="the most that it can be in a solution"
     )
     _draw_scale(ax, _ROOM)
     ax.set_xlim(-0.8, _AT[-1] + 0.8)
@@ -189,9 +191,12 @@ def _draw_eta(ax: Axes) -> Callable[[PathFrame], None]:
     """Draw the natural parameters' magnitudes as bars that must come to a half."""
     bars = ax.bar(_AT, 0, 0.72, color=_COLOURS, alpha=0.8)
     ax.axhline(0.5, color=INK, lw=1.2, ls="--")
-    ax.set(ylim=(0, 0.56), yticks=(0, 0.25, 0.5), ylabel="|η| / 2√λ")
+    ax.text(_AT[-1] + 0.8, 0.52, "½, the price of a unit of weight", ha="right", va="bottom")
+    ax.set(ylim=(0, 0.64), ylabel="natural parameter,\n|η| / (2√λ)")
     ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
-    ax.set_xticks(_AT.reshape(4, 9).mean(axis=1), _STRETCHES)
+    middle = dict(zip(range(1, 12, 3), _STRETCHES, strict=True))
+    words = [f"{name}\n{middle.get(k, ' ')}" for k, name in enumerate(_TRIPLES)]
+    ax.set_xticks(_AT.reshape(12, 3).mean(axis=1), words)
     ax.tick_params(axis="x", length=0)
 
     def show(frame: PathFrame) -> None:
@@ -220,18 +225,18 @@ def draw_sorted_weights(ax: Axes, weights: Mapping[str, np.ndarray]) -> None:
             if ((here >= _FLOOR) & (here < 20 * _FLOOR)).any():
                 ax.text(kept + 0.2, 2 * np.max(drawn, axis=0)[kept - 1], words, va="bottom", **look)
             else:
-                ax.text(kept + 0.9, 10 * _FLOOR, words, va="top", **look)
-        ax.set_xlabel("weights, the largest first")
+                ax.text(kept + 1.2, 10 * _FLOOR, words, va="top", **look)
+        ax.set_xlabel("place of the weight, the largest first")
 
 
-@lesson("At a small λ no weight is 0 and no |η| / 2√λ reaches a half.", {"step": 0, "C": 0.05})
+@lesson("At a small λ no weight is 0, and no bar reaches a half.", {"step": 0, "C": 0.05})
 def _nothing_is_zero(step: int, C: float) -> bool:
     frame = l1_path_frames(C)[step]
     return bool(frame.zeros == 0 and frame.eta.max() < 0.5)
 
 
 @lesson(
-    "Near the end a weight whose |η| / 2√λ stays below a half is one that dies.",
+    "Near the end, a weight whose bar stays below a half is one that goes to 0.",
     {"step": LAST - 3, "C": 0.05},
 )
 def _those_below_die(step: int, C: float) -> bool:
@@ -246,7 +251,7 @@ def _those_below_die(step: int, C: float) -> bool:
 
 
 @lesson(
-    "After the clean-up zeros are exact, and where a weight is left |η| / 2√λ is ½.",
+    "After the clean-up the zeros are exact, and every weight that is left has a bar of exactly ½.",
     {"step": LAST, "C": 0.05},
 )
 def _exact_zeros(step: int, C: float) -> bool:
@@ -272,12 +277,10 @@ def _noise_is_gone(step: int, C: float) -> bool:
 
 
 _CAPTION = (
-    "Above, the size of each of the 36 weights at this $\\lambda$; a short black line is "
-    "the most that a solution can still have. (After the clean-up there are none: a weight with "
-    "$|\\eta_k| / 2\\sqrt\\lambda$ at one half has no such limit, and any other must be 0.) "
-    "Below, how close each $|\\eta_k| / "
-    "2\\sqrt\\lambda$ comes to the dashed line at one half. Compare the two panels weight "
-    "by weight: which weights keep their size?"
+    "Above, the size of each of the 36 weights at this $\\lambda$. Three neighbouring weights belong to "
+    "one feature and three labels. A short grey line marks the most that a weight can be in a solution. "
+    "Below, the natural parameter of each weight, divided by $2\\sqrt\\lambda$, and a dashed line at "
+    "one half. Compare the two panels weight by weight: which weights keep their size?"
 )
 
 
@@ -305,8 +308,8 @@ def l1_path() -> Explorer:
         gap = "no gap" if frame.gap == 0 else f"gap {frame.gap / frame.primal:.1%}"
         return (
             f"C = {C:g}, {frame.where}: {np.sum(frame.weights > _SMALL)} of {len(frame.weights)} "
-            f"weights above {_SMALL}, {frame.zeros} exactly 0; cost {frame.primal:.3f}, dual value "
-            f"{frame.dual:.3f}, {gap}."
+            f"weights are above {_SMALL}, and {frame.zeros} are exactly 0. The cost is "
+            f"{frame.primal:.3f}, the dual value {frame.dual:.3f}, {gap}."
         )
 
     def alt(step: int, C: float) -> str:
@@ -315,7 +318,7 @@ def l1_path() -> Explorer:
         sizes = ", ".join(f"{name} {size:.2g}" for name, size in largest.items())
         return (
             f"Above, the magnitudes of {len(frame.weights)} weights on a logarithmic scale, largest "
-            f"by group: {sizes}; below, |η| / 2√λ of each as a bar, "
+            f"by group: {sizes}; below, the natural parameter |η| / (2√λ) of each as a bar, "
             f"{np.sum(frame.eta > 0.495)} of them at the line of one half."
         )
 

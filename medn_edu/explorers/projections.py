@@ -80,7 +80,12 @@ def _plane(ax: Axes) -> tuple[Show, list[Artist]]:
     (dot,) = ax.plot([0], [0], "o", color=INK, ms=8, label="the point", **marks)
     ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
     ax.set_anchor("N")  # in a narrow figure too the titles are in line
-    ax.set(xlabel="$w_1$", ylabel="$w_2$", xticks=(-2, -1, 0, 1, 2), yticks=(-2, -1, 0, 1, 2))
+    ax.set(
+        xlabel="weight $w_1$",
+        ylabel="weight $w_2$",
+        xticks=(-2, -1, 0, 1, 2),
+        yticks=(-2, -1, 0, 1, 2),
+    )
     ax.set_title("Nearest points", pad=18)
 
     def show(frame: ProjectionFrame) -> None:
@@ -115,10 +120,10 @@ def _magnitudes(ax: Axes) -> tuple[Show, list[Artist]]:
     line = ax.axhline(0, color=INK, lw=1.5, ls="--")
     threshold = ax.text(1.55, 0, "", ha="left", va="bottom", fontsize=11)
     values = [ax.text(k, 0, "", ha="center", va="bottom", color=L1) for k in (0, 1)]
-    ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="magnitude")
+    ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="size of the weight")
     ax.set_xticks([0, 1], ["$|w_1|$", "$|w_2|$"])
     ax.tick_params(axis="x", length=0, labelsize=11)
-    ax.set_title("Lost by each weight", pad=18)
+    ax.set_title("What each weight loses", pad=18)
 
     def show(frame: ProjectionFrame) -> None:
         sizes, theta = np.abs(frame.point), frame.theta
@@ -147,8 +152,8 @@ def _text(point: np.ndarray) -> str:
 
 def _on_l1(frame: ProjectionFrame) -> str:
     if frame.inside:
-        return f"{_text(frame.on_l1)}, where it is, for the ball contains it (θ = 0)"
-    becomes = "no coordinate becomes 0"
+        return f"{_text(frame.on_l1)}, because the point is already inside (θ = 0)"
+    becomes = "neither weight becomes 0"
     for k, name in enumerate(("w₁", "w₂")):
         if frame.on_l1[k] == 0:
             becomes = f"{name} {'becomes exactly' if k in frame.zeros else 'stays'} 0"
@@ -157,13 +162,15 @@ def _on_l1(frame: ProjectionFrame) -> str:
 
 def _on_l2(frame: ProjectionFrame) -> str:
     length = np.linalg.norm(frame.point)
-    moved = "where it is" if length <= 1 else f"both coordinates divided by {length:.2f}"
-    return f"L2 projection {_text(frame.on_l2)}, {moved}"
+    moved = (
+        "because it's already inside" if length <= 1 else f"both weights divided by {length:.2f}"
+    )
+    return f"{_text(frame.on_l2)}, {moved}"
 
 
 @lesson(
-    "Near an axis the L1 projection is a corner: the small weight becomes exactly 0, and "
-    "the L2 projection keeps it.",
+    "Near an axis the L1 projection is a corner. The small weight becomes exactly 0 there, and the L2 "
+    "projection keeps it.",
     {"angle": 15, "distance": 1.8},
 )
 def _to_a_corner(angle: float, distance: float) -> bool:
@@ -172,7 +179,7 @@ def _to_a_corner(angle: float, distance: float) -> bool:
 
 
 @lesson(
-    "Between the dashed lines both weights lose the same amount θ and none becomes 0.",
+    "Between the dashed lines both weights lose the same amount θ, and neither becomes 0.",
     {"angle": 60, "distance": 1.2},
 )
 def _to_an_edge(angle: float, distance: float) -> bool:
@@ -188,10 +195,10 @@ def _not_enough(angle: float, distance: float) -> bool:
 
 
 _CAPTION = (
-    "Left, a point outside or inside two balls of radius 1, with its nearest point on the "
-    "L2 ball (square) and on the L1 ball (diamond). Right, the size of each weight: the "
-    "L1 ball takes the hatched part away, and the narrow bar is what the L2 ball leaves. "
-    "Compare what the two balls take from the larger and from the smaller weight."
+    "On the left, a point and two balls of radius 1, with the nearest point on the L2 ball (square) "
+    "and on the L1 ball (diamond). On the right, the size of each weight. The L1 ball takes the "
+    "hatched part away, and the narrow bar is what the L2 ball leaves. Compare what each ball takes "
+    "from the larger and from the smaller weight."
 )
 
 
@@ -220,7 +227,10 @@ def projections() -> Explorer:
         frame = projection_frame(angle, distance)
         show_plane(frame)
         show_magnitudes(frame)
-        return f"Point {_text(frame.point)}: L1 projection {_on_l1(frame)}; {_on_l2(frame)}."
+        return (
+            f"The point is {_text(frame.point)}. Nearest on the L1 ball: {_on_l1(frame)}. "
+            f"Nearest on the L2 ball: {_on_l2(frame)}."
+        )
 
     def alt(angle: float, distance: float) -> str:
         frame = projection_frame(angle, distance)

@@ -176,8 +176,8 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
     title = ax.set_title("Round 0", pad=6)
     keys = {
         "true cost": ax.plot([], [], "-", color=MUTED, lw=1)[0],
-        "cost by the working sets": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
-        "what they miss": ax.fill([0], [0], color=_MISSING(0.6))[0],
+        "cost as the working sets see it": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
+        "cost they don't see": ax.fill([0], [0], color=_MISSING(0.6))[0],
         "solution": solution,
     }
     ax.figure.legend(keys.values(), keys, loc="outside lower left", ncols=2)
@@ -221,7 +221,7 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
     ax.set(xlim=(-0.2, 15.6), ylim=(MOST_ROWS + 3.0, -1.6))
     ax.set_axis_off()
     ax.set_title("Working sets", pad=6)
-    words = "each row a labelling,\nwrong letters filled;\nbold frame: new;\nbar: its α"
+    words = "five boxes: a labelling\nfilled: a wrong letter\nbold frame: new\nblue bar: its α"
     ax.text(0, MOST_ROWS - 0.3, words, va="top", fontsize=10, color=MUTED)
 
     def show(C: float, rounds: Rounds) -> None:
@@ -252,7 +252,7 @@ def _at(C: float, number: int) -> CuttingPlaneRound:
 
 def _lessons() -> list[Lesson]:
     @lesson(
-        "A round raises the lower bound and may all the same lead to a costlier place.",
+        "A round raises the lower bound, but its solution may cost more than the one before.",
         {"rounds": 2, "C": 1.0},
     )
     def overshoots(rounds: int, C: float) -> bool:
@@ -260,7 +260,7 @@ def _lessons() -> list[Lesson]:
         return here.cost > before.cost and here.lower > before.lower
 
     @lesson(
-        "Working sets of a few labellings out of 62 are enough to close the gap.",
+        "A few labellings out of 62 are enough to close the gap.",
         {"rounds": _most(), "C": 1.0},
     )
     def few_are_enough(rounds: int, C: float) -> bool:
@@ -275,7 +275,7 @@ def _lessons() -> list[Lesson]:
         here = _at(C, rounds)
         return here.gap == 0 and here.weights[0] != 0 and here.weights[1] == 0
 
-    @lesson("At a still smaller C no weight is worth it.", {"rounds": _most(), "C": 0.05})
+    @lesson("At a still smaller C both weights are 0.", {"rounds": _most(), "C": 0.05})
     def stays_empty(rounds: int, C: float) -> bool:
         here = _at(C, rounds)
         return here.gap == 0 and not here.weights.any()
@@ -284,9 +284,9 @@ def _lessons() -> list[Lesson]:
 
 
 _CAPTION = (
-    "Left, the cost of two weights: the true one (solid contours) and the one that the "
-    "working sets know (dashed), shaded where they know too little; the line joins the "
-    "solutions of the rounds so far. Right, the two bounds, and the labellings in the "
+    "On the left, the cost of every pair of weights: the true cost (solid contours) and the cost as the "
+    "working sets see it (dashed). Where the plane is shaded, they see too little of it. The black line "
+    "joins the solutions of the rounds so far. On the right, the two bounds and the labellings in the "
     "working sets. Watch where the solution jumps, and what each jump does to the bounds."
 )
 
@@ -334,11 +334,11 @@ def working_sets() -> Explorer:
         bounds.set_xticks(range(_most() + 1))
         last = len(every) - 1
         end = f" The method ended with round {last}." if rounds > last else ""
-        closed = "the optimum" if here.gap == 0 else f"gap {here.gap:.3f}"
+        closed = "so this is the optimum" if here.gap == 0 else f"gap {here.gap:.3f}"
         return (
-            f"C = {C:g}, after round {here.number}: {here.kept.sum()} of 62 labellings in the "
-            f"working sets, {(here.alpha[here.kept] > 0).sum()} of them with dual variables above 0; "
-            f"weights {text(here)}, whose true cost is {here.cost:.3f}; lower bound {here.lower:.3f}, "
+            f"C = {C:g}, after round {here.number}: {here.kept.sum()} of 62 labellings are in the "
+            f"working sets, {(here.alpha[here.kept] > 0).sum()} of them with a dual variable above 0. "
+            f"The weights {text(here)} truly cost {here.cost:.3f}. Lower bound {here.lower:.3f}, "
             f"upper bound {here.upper:.3f}, {closed}.{end}"
         )
 

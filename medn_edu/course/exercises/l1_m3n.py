@@ -1,56 +1,49 @@
 """Checks of the exercises of l1-m3n."""
 
+from typing import Any
+
 import numpy as np
 
-from medn_edu.course.exercises.declarations import Function, Number
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number
 from medn_edu.theory.projection import project_l1_ball, project_l2_ball
 
 check_threshold = Number(right=0.15, mistakes={"factor": 1 / 1.3})
 
-check_l1_constant = Number(
-    right=0.6, mistakes={"upside_down": 1 / 0.6, "upside_down_without_4": 1 / 2.4}
-)
 
-rng = np.random.default_rng(2)
-check_weight_bounds = Function(
-    cases=[(gap, 0.49 * rng.uniform(-1, 1, size=4)) for gap in (0.5, 0.02, 3.0)],
-    right=lambda gap, eta: gap / (0.5 - np.abs(eta)),
-    mistakes={
-        "signed_eta": lambda gap, eta: gap / (0.5 - eta),
-        "cost_of_one": lambda gap, eta: gap / (1 - np.abs(eta)),
-        "upside_down": lambda gap, eta: gap * (0.5 - np.abs(eta)),
-        "earnings_alone": lambda gap, eta: gap / np.abs(eta),
-        "inverse": lambda gap, eta: (0.5 - np.abs(eta)) / gap,
-    },
-)
+def faulty_rounds(n_rounds: int = 7) -> str:
+    """Return the printout of a cutting plane run that keeps the newest labellings only.
+
+    It is the notebook's run, on the same eight chains with C = 0.2, but it forgets its working sets.
+    """
+    from scipy.optimize import linprog
+
+    from medn_edu.datasets import make_chain_crf
+    from medn_edu.priors import GaussianPrior
+    from medn_edu.samples import label_samples, pack
+    from medn_edu.slacks import LinearSlack
+    from medn_edu.theory.medn import enumerate_problem
+
+    chains, C = make_chain_crf(8, 6, 3, 3, 3, sampler="exact"), 0.2
+    data = label_samples(pack(chains.data), np.concatenate(chains.target), np.ones((1, 3, 3), bool))
+    every = enumerate_problem(data, GaussianPrior(), LinearSlack(C))
+    F, losses, sample = every.differences, every.losses, every.sample
+    kept, upper, lines = np.array([], dtype=int), np.inf, []
+    for number in range(n_rounds):
+        margins = np.hstack([-F[kept], F[kept], -np.eye(8)[sample[kept]]])
+        found = linprog(np.repeat([0.5, C], [54, 8]), A_ub=margins, b_ub=-losses[kept])
+        w = found.x[:27] - found.x[27:54]
+        H = losses - F @ w
+        kept = np.array([np.where(sample == i, H, -np.inf).argmax() for i in range(8)])
+        upper = min(upper, 0.5 * np.abs(w).sum() + C * H[kept].sum())
+        lines.append(f"round {number}: {found.fun:.3f} ≤ optimum ≤ {upper:.3f}")
+    return "\n".join(lines)
 
 
-def _tau(w: np.ndarray, lam: float) -> np.ndarray:
-    size = np.abs(w)
-    return len(w) * size / (lam * size.sum())
+check_faulty_rounds = Choice(right="b")
 
+check_em_copies = Choice(right="b")
 
-rng = np.random.default_rng(3)
-check_em_update = Function(
-    cases=[
-        *((rng.normal(size=k), lam) for k, lam in ((3, 2.0), (5, 0.5), (4, 7.0))),
-        (np.array([1.5, 0.0, -0.5]), 3.0),
-    ],
-    right=_tau,
-    mistakes={
-        "sum_is_one_over_lambda": lambda w, lam: np.abs(w) / (lam * np.abs(w).sum()),
-        "signed": lambda w, lam: len(w) * w / (lam * np.abs(w).sum()),
-        "signed_everywhere": lambda w, lam: len(w) * w / (lam * w.sum()),
-        "squares": lambda w, lam: len(w) * w**2 / (lam * (w**2).sum()),
-        "without_K_and_lambda": lambda w, lam: np.abs(w) / np.abs(w).sum(),
-        "mean_is_lambda": lambda w, lam: lam * len(w) * np.abs(w) / np.abs(w).sum(),
-        "without_lambda": lambda w, lam: len(w) * np.abs(w) / np.abs(w).sum(),
-        "l2_norm": lambda w, lam: len(w) * np.abs(w) / (lam * np.linalg.norm(w)),
-        "without_norm": lambda w, lam: len(w) * np.abs(w) / lam,
-        "without_K_and_norm": lambda w, lam: np.abs(w) / lam,
-        "equation_6": lambda w, lam: np.sqrt(len(w)) * np.abs(w) / np.linalg.norm(w),
-    },
-)
+check_still_alive = Choice(right="c")
 
 
 def _soft(v: np.ndarray, theta: float) -> np.ndarray:
@@ -59,6 +52,37 @@ def _soft(v: np.ndarray, theta: float) -> np.ndarray:
 
 def _once(v: np.ndarray, radius: float) -> np.ndarray:
     return _soft(v, max(np.abs(v).sum() - radius, 0.0) / len(v))
+
+
+def _judge_broken_projection(point: Any) -> str | None:
+    """Say whether the quick projection is right at a point, and so not broken by it."""
+    if isinstance(point, str | bytes | dict | set):
+        return "expected three numbers, such as [0.9, 0.4, 0.3]."
+    v = np.asarray(point, dtype=np.float64)
+    if v.shape != (3,):
+        return "expected three numbers, such as [0.9, 0.4, 0.3]."
+    if not np.isfinite(v).all() or np.abs(v).max() > 1e6:
+        return "expected three ordinary numbers, none of them infinite or larger than a million."
+    total = float(np.abs(v).sum())
+    if total <= 1:
+        return (
+            f"the sizes add up to {total:.3g}, so the point is inside the ball; take one outside."
+        )
+    if np.allclose(_once(v, 1.0), project_l1_ball(v, 1.0), atol=1e-6):
+        lost = (total - 1) / 3
+        return (
+            f"`quick` is right here: each weight can lose the {lost:.3g} that it takes. "
+            "Make one weight too small for its share."
+        )
+    return None
+
+
+check_broken_projection = Judged(
+    right=[2.0, 2.0, 0.1],
+    expected="three numbers, such as [0.9, 0.4, 0.3]",
+    judge=_judge_broken_projection,
+    mistakes=[[0.9, 0.4], [0.3, 0.2, 0.1], [0.9, 0.8, 0.7], [2.0, 2.0, 1.9], [np.inf, 0.0, 1.0]],
+)
 
 
 def _scaled(v: np.ndarray, radius: float) -> np.ndarray:
