@@ -62,7 +62,7 @@ CHAPTERS = (
     ),
     Chapter(
         "l1-m3n", 9, 40, ("kl-norm", "exact"),
-        "compare four algorithms for sparse weights and say what proves a zero",
+        "compare four algorithms for sparse weights and say what proves that a weight is zero",
     ),
     Chapter("epsilon", 10, 35, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),
     Chapter(
@@ -71,7 +71,7 @@ CHAPTERS = (
     ),
     Chapter(
         "synthetic-study", 12, 30, ("l1-m3n",),
-        "design a fair comparison of models and look through a study's tables",
+        "design a fair comparison of models and read a study's tables critically",
     ),
     Chapter(
         "ocr-study", 13, 30, ("l1-m3n",),
@@ -94,7 +94,7 @@ CHAPTERS = (
         "say which of the papers' headline claims hold, by how much, and what to try first",
     ),
     Chapter("notation", None, 5, (), "look up a symbol or a word, and the chapter that explains it"),
-    Chapter("errata", None, 15, ("medn",), "check the papers' slips numerically, without trust"),
+    Chapter("errata", None, 15, ("medn",), "check the papers' slips numerically, without taking our word for it"),
 )  # fmt: skip
 """All chapters, in reading order."""
 

@@ -31,7 +31,7 @@ predict_jump = Question(
     choices=(
         "A little with every step",
         "Once, where the strength is 1",
-        "Over most steps not at all, and then it jumps",
+        "Most steps change nothing, but at a few of them the path jumps",
     ),
     right=_jump,
     look="Press Play and watch the best path, also beyond 1: see whether more grammar always helps.",
