@@ -94,7 +94,10 @@ CHAPTERS = (
         "say which of the papers' headline claims hold, by how much, and what to try first",
     ),
     Chapter("notation", None, 5, (), "look up a symbol or a word, and the chapter that explains it"),
-    Chapter("errata", None, 15, ("medn",), "check the papers' slips numerically, without taking our word for it"),
+    Chapter(
+        "errata", None, 15, ("medn",),
+        "check the papers' slips numerically, without taking our word for it",
+    ),
 )  # fmt: skip
 """All chapters, in reading order."""
 
