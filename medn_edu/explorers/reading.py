@@ -100,7 +100,7 @@ def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
     if len(wrong) and len(right):
         doubtful = int(np.argmin([frame.confidence.min() for frame in frames[first]]))
         move = {"word": doubtful + 1, "model": first}
-        fact = "Models are less sure of the letters that they read wrongly."
+        fact = "Models are less sure of the letters that they get wrong."
         lessons.append(Lesson(move, fact, lambda word, model: bool(wrong.mean() < right.mean())))
 
     def differ(word: int, model: str) -> bool:
@@ -109,15 +109,17 @@ def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
 
     apart = [i for i in range(len(frames[first])) if others and differ(i + 1, "")]
     if apart:
-        fact = "Two models of the same words, both at their optimum, can read a word differently."
+        fact = (
+            "Two models of the same words can read a word differently, although both are optimal."
+        )
         lessons.append(Lesson({"word": apart[0] + 1, "model": others[0]}, fact, differ))
     return lessons
 
 
 _CAPTION = (
-    "A handwritten word with its true letters, what the chosen model reads, and how sure "
-    "it is of each letter. Wrong letters are marked. Compare how sure the model is of "
-    "these and of the others."
+    "A handwritten word. Its true letters are above, and below is what the chosen model reads. The "
+    "last row says how sure the model is of each letter. Wrong letters are framed. How sure is it of "
+    "those?"
 )
 
 

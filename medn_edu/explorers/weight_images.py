@@ -196,9 +196,9 @@ def _likeness(coef: np.ndarray, last: np.ndarray) -> float:
 
 
 _CAPTION = (
-    "The weights of the pixels, one image per letter: ink on a blue pixel speaks for the "
-    "letter, ink on a vermilion one against it, and a darker colour means more. Move "
-    "through the numbers of training words and watch which images still change."
+    "The weights of the pixels, one image per letter. Ink on a blue pixel speaks for the letter, and "
+    "ink on an orange pixel against it. The darker the colour, the larger the weight. Move through "
+    "the numbers of training words and watch which images still change."
 )
 
 
@@ -256,7 +256,7 @@ def weight_images(
 
     def alt(words: int) -> str:
         return (
-            f"Weights of each label's pixels after training on {words} words: blue for, vermilion "
+            f"Weights of each label's pixels after training on {words} words: blue for, orange "
             "against."
         )
 
@@ -269,12 +269,14 @@ def weight_images(
 
     at_first = {"words": sizes[0]}
     if some_are_blank(sizes[0]):
-        fact = "A label that no training word has remains blank: nothing is known of it."
+        fact = (
+            "A label that no training word contains stays blank, because nothing is known about it."
+        )
         first = Lesson(at_first, fact, some_are_blank)
     else:
-        fact = "Every label is among the first words, so that each has an image from the start."
+        fact = "Every label is in the first words already, so each has an image from the start."
         first = Lesson(at_first, fact, lambda words: not some_are_blank(words))
-    fact = "The more words, the more alike to the last."
+    fact = "The more words, the more alike the images are to the last ones."
     lessons = [first, Lesson({"words": sizes[-2]}, fact, they_settle)]
     texts = [f"{n:,}" for n in sizes]
     time = listed(sizes, sizes[-1], "training words", texts=texts, per_second=2)

@@ -1,54 +1,19 @@
 """Checks of the exercises of ocr-study."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from medn_edu.course.exercises._shared import best_of_all, best_prefix_ends, chain_cases, greedy
-from medn_edu.course.exercises.declarations import Function, Number
+from medn_edu.course.exercises.declarations import Choice, Function, Number
 
 check_words_right = Number(
-    right=0.86**8,
-    mistakes={"some_error": 1 - 0.86**8, "probabilities_added": 1 - 8 * 0.14, "all_wrong": 0.14**8},
+    right=0.64**8,
+    mistakes={"some_error": 1 - 0.64**8, "probabilities_added": 1 - 8 * 0.36, "all_wrong": 0.36**8},
 )
 
+check_below_the_bound = Choice(right="b")
 
-def _wrong(true: Sequence[str], predicted: Sequence[str]) -> list[list[bool]]:
-    pairs = zip(true, predicted, strict=True)
-    return [[a != b for a, b in zip(*pair, strict=True)] for pair in pairs]
-
-
-def _share(true: Sequence[str], predicted: Sequence[str]) -> float:
-    return float(np.mean(np.concatenate(_wrong(true, predicted))))
-
-
-check_error_share = Function(
-    cases=[
-        (["cat", "at", "strange"], ["cat", "it", "strings"]),
-        (["on", "nonsense"], ["in", "nonsense"]),
-        (["a", "bcd"], ["b", "bxd"]),
-    ],
-    right=_share,
-    mistakes={
-        "mean_of_words": lambda true, given: np.mean(
-            [np.mean(word) for word in _wrong(true, given)]
-        ),
-        "words": lambda true, given: np.mean([any(word) for word in _wrong(true, given)]),
-        "letters_right": lambda true, given: 1 - _share(true, given),
-        "number_of_letters": lambda true, given: sum(sum(word) for word in _wrong(true, given)),
-    },
-)
-
-check_best_path = Function(
-    cases=[*chain_cases(2), *chain_cases(3)],
-    right=best_of_all,
-    mistakes={
-        "letters_alone": lambda node, edge: node.argmax(axis=1),
-        "greedy": greedy,
-        "best_prefix_ends": best_prefix_ends,
-        "edge_transposed": lambda node, edge: best_of_all(node, edge.T),
-    },
-)
+check_many_zeros = Choice(right="d")
 
 
 def _stop(errors: Sequence[float], patience: int) -> int:
@@ -91,5 +56,58 @@ check_early_stopping = Function(
         "error_itself": lambda errors, patience: errors[_stop(errors, patience)],
         "falls_in_a_row": _falls_in_a_row,
         "to_the_end": lambda errors, patience: len(errors) - 1,
+    },
+)
+
+check_ten_times = Choice(right="c")
+
+Words = Sequence[str]
+
+
+def _apart(
+    true: Words,
+    predicted: Words,
+    seen: Collection[str],
+    share: Callable[[list[list[bool]]], float] = lambda wrong: float(
+        np.mean(np.concatenate(wrong))
+    ),
+    by_reading: bool = False,
+) -> list[float]:
+    """Return a share of errors over the words that were seen, and over the others."""
+    parts: dict[bool, list[list[bool]]] = {True: [], False: []}
+    for word, read in zip(true, predicted, strict=True):
+        known = (read if by_reading else word) in seen
+        parts[known].append([a != b for a, b in zip(word, read, strict=True)])
+    return [share(parts[known]) for known in (True, False)]
+
+
+def _mean_of_words(wrong: list[list[bool]]) -> float:
+    return float(np.mean([np.mean(word) for word in wrong]))
+
+
+def _of_all_letters(true: Words, predicted: Words, seen: Collection[str]) -> list[float]:
+    counts = _apart(true, predicted, seen, lambda wrong: float(sum(map(sum, wrong))))
+    return [count / sum(map(len, true)) for count in counts]
+
+
+check_seen_apart = Function(
+    cases=[
+        (["cat", "at", "strange", "on"], ["cat", "it", "strings", "at"], {"at", "cat"}),
+        (["on", "nonsense", "a", "no"], ["in", "nonsence", "b", "on"], {"nonsense", "a", "on"}),
+        (["a", "bcd", "ab"], ["a", "bxd", "bb"], {"a", "ab"}),
+    ],
+    right=_apart,
+    mistakes={
+        "swapped": lambda true, read, seen: _apart(true, read, seen)[::-1],
+        "mean_of_words": lambda true, read, seen: _apart(true, read, seen, _mean_of_words),
+        "words": lambda true, read, seen: _apart(
+            true, read, seen, lambda wrong: float(np.mean([any(word) for word in wrong]))
+        ),
+        "letters_right": lambda true, read, seen: [1 - e for e in _apart(true, read, seen)],
+        "number_of_letters": lambda true, read, seen: _apart(
+            true, read, seen, lambda wrong: float(sum(map(sum, wrong)))
+        ),
+        "of_all_letters": _of_all_letters,
+        "seen_by_reading": lambda true, read, seen: _apart(true, read, seen, by_reading=True),
     },
 )

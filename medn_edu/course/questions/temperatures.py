@@ -87,6 +87,35 @@ predict_paired = Question(
 # -- ocr-study -------------------------------------------------------------------------------------
 
 
+def _doubt() -> int:
+    import numpy as np
+
+    from medn_edu.explorers.reading import _read, _two_models
+
+    models, words, some = _two_models()
+    X, y = words.take(some)
+    frames = _read(models["L2-CRF"], X, y, [words.images[i] for i in some])
+    sure = np.concatenate([frame.confidence for frame in frames])
+    wrong = np.concatenate([frame.wrong for frame in frames])
+    return nearest(sure[wrong].mean() / sure[~wrong].mean(), 1, 0.65, 0.06)
+
+
+predict_doubt = Question(
+    asks="The L2-CRF gives each letter a label, and can say how probable it thinks that label is. How "
+    "sure is it, on average, of the letters that it gets wrong?",
+    choices=(
+        "Just as sure as of the others",
+        "Less sure, by about a third",
+        "Hardly surer than somebody who guesses one of 26 letters",
+    ),
+    right=_doubt,
+    look="Choose the L2-CRF and go through the words. Compare the row of per cents under framed letters "
+    "with the rest.",
+    because="Where the pixels fit two labels, the labels share the probability. But the gap is "
+    "only a third, so being sure is a hint and no proof.",
+)
+
+
 def _constant() -> int:
     from medn_edu.studies.browser import _ocr_place
     from medn_edu.studies.kit.model_errors import study_errors
@@ -101,13 +130,41 @@ def _constant() -> int:
 
 
 predict_constant = Question(
-    asks="Train on 100 words. What moves M3N's error more: the papers' constant in place of a chosen "
-    "one, or LapMEDN in place of M3N, both with chosen constants?",
-    choices=("The constant, by far", "The model, by far", "One about as much as the other"),
+    asks="Take M3N with a chosen constant, trained on 100 words. Which of two changes moves its error "
+    "more: to use the papers' constant, or to use LapMEDN (with chosen constants) in its place?",
+    choices=("The constant, by far", "The model, by far", "Both about the same"),
     right=_constant,
-    look="Subtract M3N's errors and find LapMEDN. Then change the reading, and find M3N at its optimum.",
-    because="The papers' constant is far from the best one for these words, while the two models are "
-    "close relatives.",
+    look="Read off LapMEDN's difference to M3N. Then set the reading to the optimum, and find M3N.",
+    because="The papers' constant hardly regularises on these words, while the two models are close "
+    "relatives.",
+)
+
+
+def _settled() -> int:
+    import numpy as np
+
+    from medn_edu.explorers.weight_images import _growing_models, _likeness
+
+    models, _ = _growing_models()
+    last = models[400]
+    rows = dict(zip(models[100].classes_, models[100].coef_, strict=True))
+    coef = np.array([rows.get(label, 0 * last.coef_[0]) for label in last.classes_])
+    return nearest(_likeness(coef, last.coef_), 0.97, 0.68, 0.1)
+
+
+predict_settled = Question(
+    asks="An M3N has seen 100 words. Its weights are compared with those of an M3N that has seen 400: 1 "
+    "means the same images, and 0 that they have nothing in common. What do you expect?",
+    choices=(
+        "More than 0.9, for there are several hundred letters in 100 words",
+        "About 0.7, so much in the images is still luck",
+        "About 0.1, for these are other words, by other hands",
+    ),
+    right=_settled,
+    look="Set the slider to 100 words and read the likeness below the picture. Then look for images "
+    "that still change from there on.",
+    because="The strong pixels are there already. The many weak ones depend on which words happened to "
+    "train.",
 )
 
 # -- trees -----------------------------------------------------------------------------------------
