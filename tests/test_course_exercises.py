@@ -19,6 +19,8 @@ from medn_edu.course.exercises.exact import faulty_run
 from medn_edu.course.exercises.variational import rising_run
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import weight_bounds
+from medn_edu.studies.kit.model_errors import mean_interval
+from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.theory import reference
 from medn_edu.theory.axi import AXI, HABIT, WORDS, text
 
@@ -245,6 +247,8 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_words_right", 0.0281, "0.64^8"),
         ("check_many_small", "B ", "Right"),
         ("check_exact_zero", [0, -3, 2], "Right"),
+        ("check_as_good", ("l1-m3n", "Elastic CRF", "elastic M3N"), "Right"),
+        ("check_worse_in_pairs", ([1, 2, 3, 4, 5], (9, 8, 7, 6, 5)), "Right"),
         ("check_exact_zero", (2, 1, 1e-9), "tiny, but it isn't 0"),
         ("check_wrong_pair", [[3, 0], [-2, 5]], "Right"),
         ("check_wrong_pair", [[1, 0], [0, 0.2]], "under the second vector axi and another"),
@@ -354,3 +358,16 @@ def test_the_exercises_of_l1_m3n_are_what_happens() -> None:
     assert w.tolist() == [0.5, 0.5]
     bounds = weight_bounds(0.02, np.array([0.5, 0.4, 0.1]))
     assert (bounds > 0.1).tolist() == [True, True, False]
+
+
+def test_the_table_that_synthetic_study_chooses_from() -> None:
+    rows = [row for row in stored_rows("synthetic-iid") if row["data"] == "iid-10-150"]
+
+    def errors(model: str) -> Array:
+        found = {row["fold"]: row["error"] for row in rows if row["model"] == model}
+        return np.array([found[fold] for fold in sorted(found)])
+
+    names = ("elastic CRF", "L1-M3N", "elastic M3N", "LapMEDN", "L2-CRF", "CRF", "M3N")
+    less = {name: mean_interval(errors(name) - errors("L1-CRF")) for name in names}
+    assert CHECKS["check_as_good"].right == [name for name in names if not less[name].excludes(0)]
+    assert all(each.mean > 0 for each in less.values())

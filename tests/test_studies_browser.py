@@ -267,7 +267,7 @@ def test_lessons_can_fail() -> None:
     copies = synthetic_results(grouped(sparse=0.03), study="synthetic-correlated")
     for start, explorer in (
         ("Without a penalty", ocr_results(lucky)),
-        ("Copies do not spoil sparsity", copies),
+        ("An L1 penalty also pays", copies),
         ("At its optimum M3N", ocr_results(with_papers_constants((0.02, -0.01)))),
     ):
         [lesson] = [lesson for lesson in explorer.lessons if lesson.fact.startswith(start)]

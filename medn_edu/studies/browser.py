@@ -376,8 +376,9 @@ class _Browser:
             return self._hidden(setting, size, a, b) is not None and a in self.frame(**values).here
 
         fact = (
-            f"{self._where(setting, size)} the intervals of {a} and {b} cover each other's means. Even "
-            f"so, {a} clearly errs less, because both are compared on each of the {self.repetition}."
+            f"{self._where(setting, size)} the interval of {a} contains the mean of {b}, and vice "
+            f"versa. Even so, {a} clearly errs less, once both are compared on each of the "
+            f"{self.repetition}."
         )
         return [self.lesson(fact, holds, [a, b], setting, n_train=size, reference=b)]
 
@@ -412,8 +413,8 @@ class _Browser:
 
         every = f"{self._where(setting)} every" if self.setting else "Every"
         fact = (
-            f"{every} model errs less with {sizes[-1]} training {self.unit} than with {sizes[0]}, also "
-            "those whose boxes aren't ticked."
+            f"{every} model errs less with {sizes[-1]} training {self.unit} than with {sizes[0]}, "
+            "including those whose boxes aren't ticked."
         )
         return [self.lesson(fact, holds, (), setting, n_train=sizes[-1])]
 
@@ -428,8 +429,8 @@ class _Browser:
             return best < min(self._fair(setting, size).values())
 
         fact = (
-            f"{self._where(setting, size)} no model, ticked or not, errs less than the one that "
-            "generated the data, and its error is far below 50 %."
+            f"{self._where(setting, size)} the model that generated the data errs less than every "
+            "learned model, ticked or not, and its error is far below 50 %."
         )
         return [self.lesson(fact, holds, (), setting, n_train=size)]
 
@@ -458,12 +459,11 @@ def _difference(frame: BrowserFrame, name: str) -> str:
 
 def _caption(each: str) -> str:
     return (
-        "Left, each model's mean against the amount of training data, with 95 % intervals; a model has "
-        "the colour and mark of its row at the right. Right, the same at the shaded size: a large mark "
-        f"for the mean, below it a bar for its interval, a small mark for each {each}, and thin lines "
-        f"that join those of one {each}. "
-        "Compare how wide the intervals of the errors themselves are (subtract *nothing*) with those of "
-        "differences to one model."
+        "Left: each model's mean error against the amount of training data, with 95 % intervals. The "
+        "rows on the right show which colour and mark belongs to which model. Right: the same models "
+        f"at the shaded size. There is a small mark for each {each}, and a thin line joins the marks of "
+        f"the same {each}. The large mark is the mean, and the bar below it is its interval. Subtract "
+        "*nothing* and then the errors of a model, and compare how long the bars are."
     )
 
 
@@ -489,8 +489,8 @@ def _iid_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
     study = study_errors(rows, _iid_place)
     browser = _Browser(study, "relevant", "{} relevant features", "sequences", "random CRFs")
     frozen = (
-        "C = 1 freezes the shape of LapMEDN's regulariser: with 10 relevant features it then errs more "
-        "than with a chosen shape, however many sequences train."
+        "C = 1 freezes the shape of LapMEDN's regulariser. With 10 relevant features it then errs more "
+        "than with a chosen shape, whatever the number of training sequences."
     )
     one_price = browser.surely_more("LapMEDN, C = 1", "LapMEDN", frozen)
     lessons = [*_sparsity_pays(browser), *one_price]
@@ -504,7 +504,7 @@ def _iid_place(row: Mapping[str, Any]) -> tuple[int, int] | None:
     return (int(parts[1]), int(parts[2])) if parts[0] == "iid" and len(parts) == 3 else None
 
 
-def _grouped_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
+def _grouped_study(rows: Iterable[Mapping[str, Any]]) -> StudyErrors:
     """Read ``correlated-K-D``: data set D in K parts, each of which trains in turn.
 
     Of the papers' readings only some parts train, and other models are compared with them on these.
@@ -514,13 +514,17 @@ def _grouped_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
     ]
     by_parts = groups(part, lambda row: _numbers(row)[0])
     sizes = {n: round(float(values(group, "n_train").mean())) for n, group in by_parts.items()}
-    study = study_errors(
+    return study_errors(
         part, lambda row: ("groups of three", sizes[_numbers(row)[0]]), lambda row: _numbers(row)[1]
     )
+
+
+def _grouped_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
+    study = _grouped_study(rows)
     browser = _Browser(study, "", "Relevant features in {}", "sequences", "random CRFs")
     copies = (
-        "Copies do not spoil sparsity: the L2-CRF errs more than the L1-CRF, however many sequences "
-        "train."
+        "An L1 penalty also pays where features come in copies: the L1-CRF errs less than the L2-CRF, "
+        "whatever the number of training sequences."
     )
     lessons = browser.surely_more("L2-CRF", "L1-CRF", copies)
     opening = ("L2-CRF", "CRF", "L1-CRF", "M3N")

@@ -8,29 +8,120 @@ import numpy as np
 
 from medn_edu.course.exercises.declarations import (
     NOTHING_RETURNED,
+    Choice,
     Function,
     Judged,
-    Number,
 )
 
-check_chance = Number(right=6.0, mistakes={"at_least_one": 1 - 0.95**120, "none": 0.95**120})
+check_unfair = Choice(right="b")
 
-_VARIANCE = 2 * 16 * (1 - 0.92)
-check_paired_error = Number(
-    right=math.sqrt(_VARIANCE / 10),
-    mistakes={
-        "one_difference": math.sqrt(_VARIANCE),
-        "not_the_root": math.sqrt(_VARIANCE) / 10,
-        "unpaired": math.sqrt(32 / 10),
-        "covariance_added": math.sqrt(2 * 16 * 1.92 / 10),
-        "one_model_varies": math.sqrt(16 * 0.08 / 10),
-        "covariance_once": math.sqrt((32 - 0.92 * 16) / 10),
-        "variance_of_mean": _VARIANCE / 10,
-        "variance_of_difference": _VARIANCE,
-        "one_model": 4 / math.sqrt(10),
-        "deviation_not_squared": math.sqrt(2 * 4 * 0.08 / 10),
-    },
+# -- which models the table can't tell from the best ------------------------------------------------
+
+_AS_GOOD = ("elastic CRF", "L1-M3N", "elastic M3N")
+_WORSE = ("CRF", "L2-CRF", "M3N", "LapMEDN")
+
+
+def _judge_as_good(answer: Any) -> str | None:
+    if isinstance(answer, str):
+        return "expected a list, in square brackets, even if it holds only one name."
+    names = list(answer)
+    if not all(isinstance(name, str) for name in names):
+        return "expected a list of names, each in quotes."
+    known = {name.lower(): name for name in (*_AS_GOOD, *_WORSE, "L1-CRF")}
+    if strange := [name for name in names if name.strip().lower() not in known]:
+        return f"{strange[0][:40]!r} is not in the table; write the names as they are printed."
+    given = {known[name.strip().lower()] for name in names}
+    if given >= {*_AS_GOOD, *_WORSE}:
+        return (
+            "you looked at the second column, where all intervals overlap. The third one has the "
+            "intervals of the differences."
+        )
+    if not given - {"L1-CRF"}:
+        return "as far as this table can tell, some other models are as good. Whose interval contains 0?"
+    if extra := [name for name in _WORSE if name in given]:
+        return f"the interval of {extra[0]} lies above 0 from end to end, so {extra[0]} errs more."
+    if missing := [name for name in _AS_GOOD if name not in given]:
+        return (
+            f"right so far, but not all: how many intervals contain 0? You have {3 - len(missing)}."
+        )
+    if "L1-CRF" in given:
+        return "leave out the L1-CRF itself: it's the model that the others are compared with."
+    return None
+
+
+# the models whose error can't be told from the L1-CRF's, with 10 relevant features and 150 sequences
+check_as_good = Judged(
+    right=list(_AS_GOOD),
+    judge=_judge_as_good,
+    expected="a list of names, each in quotes",
+    mistakes=[
+        "elastic CRF",
+        [],
+        [1, 2],
+        ["elastic net"],
+        ["elastic CRF"],
+        ["elastic CRF", "L1-M3N"],
+        [*_AS_GOOD, "LapMEDN"],
+        [*_AS_GOOD, "L2-CRF"],
+        [*_AS_GOOD, *_WORSE],
+        ["L1-CRF", *_AS_GOOD],
+    ],
 )
+
+# -- errors for which pairs make things worse -------------------------------------------------------
+
+
+def _judge_worse_in_pairs(answer: Any) -> str | None:
+    lists = list(answer)
+    if len(lists) != 2:
+        return "expected two lists: the errors of one model, and those of the other."
+    a, b = (np.asarray(each, dtype=np.float64) for each in lists)
+    if a.ndim != 1 or b.ndim != 1:
+        return "expected two plain lists of numbers, such as ([1, 2, 3, 4], [5, 6, 7, 8])."
+    if len(a) != len(b):
+        return f"the lists have {len(a)} and {len(b)} numbers; each CRF needs one error of either model."
+    if len(a) < 4:
+        return "use four CRFs or more."
+    if not (
+        np.isfinite([a, b]).all() and min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 100
+    ):
+        return "errors in per cent lie between 0 and 100."
+    apart = a.var(ddof=1) + b.var(ddof=1)
+    covariance = float(np.cov(a, b)[0, 1])
+    ratio = math.sqrt(max(apart - 2 * covariance, 0.0) / apart) if apart > 0 else 1.0
+    if min(np.ptp(a), np.ptp(b)) < 1e-9:
+        return (
+            "one of the models errs the same on each CRF, so there's nothing to share or to lose."
+        )
+    if ratio >= 1.25:
+        return None
+    if covariance > 1e-12:
+        return "these errors rise and fall together, so pairs narrow the interval. What is the opposite?"
+    if abs(covariance) <= 1e-12:
+        return "the covariance is 0, so both intervals are equally wide. Make it negative."
+    return (
+        f"the right idea, but the interval is only {ratio:.2f} times as wide. Make it 1.25 times."
+    )
+
+
+check_worse_in_pairs = Judged(
+    right=([10, 20, 10, 20], [20, 10, 20, 10]),
+    judge=_judge_worse_in_pairs,
+    expected="two lists of numbers, such as ([1, 2, 3, 4], [5, 6, 7, 8])",
+    mistakes=[
+        ([10, 20, 10, 20],),
+        ([[10, 20], [10, 20]], [[20, 10], [20, 10]]),
+        ([10, 20, 10, 20], [20, 10, 20]),
+        ([10, 20], [20, 10]),
+        ([10, 20, 10, 120], [20, 10, 20, 10]),
+        ([10, 20, 10, 20], [15, 15, 15, 15]),
+        ([10, 20, 10, 20], [11, 21, 11, 21]),
+        ([10, 20, 10, 20], [10, 10, 20, 20]),
+        ([10, 20, 10, 20], [15, 14, 15, 14]),
+    ],
+)
+
+# -- the interval of a mean difference ---------------------------------------------------------------
 
 
 def _around(mean: float, half: float) -> tuple[float, float]:
@@ -132,16 +223,16 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
         (lambda: not calls, "`error` is never called: nothing was trained."),
         (
             lambda: any(not train | test <= everyone for train, test in pairs),
-            f"samples are numbered from 0 to n - 1; with n = {n} you use others.",
+            f"samples are numbered from 0 to n - 1. With n = {n} you use other numbers.",
         ),
         (
             lambda: any(train & test for train, test in pairs),
-            "samples that trained test as well: of course a model knows those.",
+            "some samples both train and test, and of course a model knows those.",
         ),
         (lambda: not all(by_constant.values()), "some constants are never tried."),
         (
             lambda: any(len(found) == 1 for found in by_constant.values()),
-            "only one part has tested; every part takes its turn.",
+            "only one part has tested. Each part must take its turn.",
         ),
         (
             lambda: all(len(test) > len(train) for train, test in pairs),
@@ -149,7 +240,7 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
         ),
         (
             lambda: any(sorted(found) != sorted(everyone) for found in tested),
-            "each sample must test exactly once per constant; count them when n is no multiple of "
+            "each sample must test exactly once per constant. Count them when n is not a multiple of "
             "n_folds.",
         ),
         (
@@ -158,18 +249,18 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
         ),
         (
             lambda: any(train | test != everyone for train, test in pairs),
-            "all samples that do not test must train.",
+            "all samples that don't test must train.",
         ),
         (
             lambda: (
                 len({frozenset(frozenset(test) for _, test in f) for f in by_constant.values()}) > 1
             ),
-            "each constant has its own parts; use the same parts for all, so that they are compared "
-            "in pairs.",
+            "each constant has its own parts. Use the same parts for all, so that constants are "
+            "compared in pairs.",
         ),
         (
             lambda: max(len(test) for _, test in pairs) > min(len(test) for _, test in pairs) + 1,
-            "the sizes of the parts may differ by one at most.",
+            "the sizes of the parts may differ by at most one.",
         ),
     ]
     return next((complaint for broken, complaint in rules if broken()), None)
@@ -180,8 +271,8 @@ def _wrong_choice(chosen: Any, best: float, constants: Sequence[float]) -> str |
     if value == best:
         return None
     if value not in constants:
-        return "return the constant itself, not its error or its place."
-    return "the parts are right; but another constant has the smallest mean error."
+        return "return the constant itself, not its error or its position."
+    return "the parts are right, but another constant has the smallest mean error."
 
 
 def _parts(n: int, n_folds: int) -> list[Any]:

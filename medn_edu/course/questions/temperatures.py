@@ -71,17 +71,80 @@ def _paired() -> int:
 
 
 predict_paired = Question(
-    asks="With 10 relevant features and 50 sequences, the L1-CRF's mean error over ten random CRFs has "
-    "an interval of some points. How wide is that of its difference to M3N?",
+    asks="Ten random CRFs, 10 relevant features, 50 training sequences. The L1-CRF's mean error has a "
+    "95 % interval. Now subtract M3N's error on each CRF first. How wide is the interval of the mean "
+    "difference?",
     choices=(
-        "Wider, for the luck of two models adds up",
+        "Wider, because the luck of two models adds up",
         "About as wide",
-        "Narrower, for both share their luck",
+        "Narrower, because most of their luck is the same",
     ),
     right=_paired,
-    look="Subtract nothing, then M3N's errors, and compare the intervals.",
+    look="First subtract *nothing*, then M3N's errors, and compare the bars of the L1-CRF.",
     because="A random CRF that is hard for one model is hard for the other. What they share cancels in "
     "the difference.",
+)
+
+
+def _optimism() -> int:
+    import numpy as np
+
+    from medn_edu.datasets import make_chain_crf
+    from medn_edu.estimators import CRF
+
+    chains = make_chain_crf(1650, n_relevant=30, sampler="exact", random_state=0)
+    X, y = chains.data[:50], chains.target[:50]
+    models = [CRF("l2", lam, tol=1e-3).fit(X, y) for lam in np.geomspace(100, 0.01, 20)]
+    unseen, truth = chains.data[50:], np.vstack(chains.target[50:])
+    each = np.array([np.mean(np.vstack(list(m.predict(unseen))) != truth, axis=1) for m in models])
+    few = each.reshape(20, -1, 5).mean(axis=2)  # of the models on test parts of five sequences
+    best = few.argmin(axis=0)
+    real = each.mean(axis=1)[best].mean()
+    return nearest(100 * (real - few.min(axis=0).mean()), 0.0, 0.3, 3.0)
+
+
+predict_optimism = Question(
+    asks="We train a CRF with twenty values of λ and report the smallest of the twenty errors on a test "
+    "part of 5 sequences (40 labels). By how much is this number too small, on average?",
+    choices=(
+        "Not at all, because nothing was trained on the test part",
+        "By a few tenths of a point",
+        "By several points",
+    ),
+    right=_optimism,
+    look="Find the two curves at 5 test sequences, and then at 400.",
+    because="The smallest of twenty noisy numbers is small partly because of its noise.",
+)
+
+
+def _copies() -> int:
+    from medn_edu.studies.browser import _grouped_study, _iid_place
+    from medn_edu.studies.kit.model_errors import study_errors
+    from medn_edu.studies.kit.stored import stored_rows
+
+    rows = [row for row in stored_rows("synthetic-iid") if row["data"] == "iid-30-100"]
+    alone = study_errors(rows, _iid_place).interval(30, 100, "L1-CRF", "L2-CRF")
+    groups = _grouped_study(stored_rows("synthetic-correlated"))
+    copied = groups.interval(groups.settings[0], 100, "L1-CRF", "L2-CRF")
+    assert alone is not None
+    assert copied is not None
+    return 2 if copied.mean > 0 else 0 if copied.mean < alone.mean else 1
+
+
+predict_copies = Question(
+    asks="Each relevant feature now comes in three copies. An L2 penalty shares weight among them, and "
+    "an L1 penalty picks one. On 100 sequences the L1-CRF was ahead of the L2-CRF. What becomes of its "
+    "lead?",
+    choices=(
+        "It grows, because ten features are fewer than thirty",
+        "It shrinks, but the L1-CRF stays ahead",
+        "The L2-CRF overtakes it, because sharing beats picking",
+    ),
+    right=_copies,
+    look="The errors of the L2-CRF are subtracted. Find the L1-CRF, and compare with the line printed "
+    "under “Why pairs”.",
+    because="Three copies carry three different noises, and an average of them is a little better than "
+    "one copy. That helps the model that shares, but the seventy useless features still cost it more.",
 )
 
 # -- ocr-study -------------------------------------------------------------------------------------
