@@ -19,7 +19,7 @@ from medn_edu.course.exercises.exact import faulty_run
 from medn_edu.course.exercises.variational import rising_run
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import weight_bounds
-from medn_edu.studies.kit.model_errors import mean_interval
+from medn_edu.studies.border import fits_of, less
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.theory import reference
 from medn_edu.theory.axi import AXI, HABIT, WORDS, text
@@ -125,6 +125,21 @@ def test_answers_found_by_an_experiment_are_what_it_gives() -> None:
     painted = [wide.data[i] * inside for i in wide.test]
     right = M3N(C=0.1, tol=1e-4).fit(X, y).score(painted, [wide.target[i] for i in wide.test])
     assert CHECKS["check_painted_border"].right == pytest.approx(1 - right)
+
+
+def test_the_table_of_the_border_says_what_the_hints_of_shrinkage_say() -> None:
+    fits = fits_of(stored_rows("border"))
+    pairs = {"a": ("LapMEDN", "M3N"), "b": ("L1-M3N", "LapMEDN"), "d": ("L1-CRF", "L1-M3N")}
+    pairs["c"] = ("LapMEDN", "L2-CRF")  # the first has less weight on the border
+    verdicts = {}
+    for letter, (less_border, other) in pairs.items():
+        shares = [np.mean([r["border_share"] for r in fits[8, m]]) for m in (less_border, other)]
+        assert shares[0] < shares[1]
+        difference = less(fits, 8, less_border, other)
+        verdicts[letter] = 0 if abs(difference.value) < difference.half else difference.value
+    assert verdicts["b"] == 0
+    assert verdicts["a"] < 0 > verdicts["d"]
+    assert verdicts[CHECKS["check_border_claim"].right] == pytest.approx(0.029, abs=5e-4)
 
 
 # Right answers where the solution in the notebook is close to the declaration: written in another way.
@@ -250,6 +265,10 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_as_good", ("l1-m3n", "Elastic CRF", "elastic M3N"), "Right"),
         ("check_worse_in_pairs", ([1, 2, 3, 4, 5], (9, 8, 7, 6, 5)), "Right"),
         ("check_exact_zero", (2, 1, 1e-9), "tiny, but it isn't 0"),
+        ("check_late_prior", [(-4, 0.001), (-1, 0.499), (1, 0.499), (4, 0.001)], "Right"),
+        ("check_late_prior", [(-1, 0.5), (1, 0.5)], "it holds back all the way"),
+        ("check_late_prior", [(-1, 0.05), (0, 0.9), (1, 0.05)], "it lets go too early"),
+        ("check_late_prior", [(0, 0.5), (1, 0.5)], "Make the prior symmetric"),
         ("check_wrong_pair", [[3, 0], [-2, 5]], "Right"),
         ("check_wrong_pair", [[1, 0], [0, 0.2]], "under the second vector axi and another"),
         ("check_tags", ["ADP", "DET", "NOUN", "PRON", "VERB", "NOUN", "PUNCT"], "Right"),

@@ -168,7 +168,7 @@ def test_outside_the_domain_there_is_no_posterior_and_no_tangent():
         frame = tilting_frame(prior, 2.5)
         assert (frame.exists, frame.mode, frame.after.any()) == (False, None, False)
         said = explorer.set(prior=prior, eta=2.5).summary
-        assert f"no posterior, for η is outside the domain {domain}." in said
+        assert f"no posterior, because η is outside the domain {domain}." in said
         assert explorer.frame().alt.count("no posterior") == 1
         assert not any(text.startswith("mean") for text in words(explorer))
     explorer = explorers.tangents().set(prior="Laplace", eta=2.0)

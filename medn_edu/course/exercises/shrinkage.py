@@ -1,13 +1,68 @@
 """Checks of the exercises of shrinkage."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import softmax
 
-from medn_edu.course.exercises.declarations import Function, Number, differs
+from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number, differs
 
 check_posterior_mean = Number(right=2 / 3, mistakes={"without_factor_2": 1 / 3})
 
-check_equal_variance = Number(right=2.0, mistakes={"rate": 2**0.5})
+# -- a prior that holds back at 1 and lets go at 3 -------------------------------------------------
+
+
+def _share(values: np.ndarray, chances: np.ndarray, eta: float) -> float:
+    """Return the mean at ``eta`` as a share of the mean under a Gaussian of the same variance."""
+    with np.errstate(divide="ignore"):
+        tilted = softmax(np.log(chances) + eta * values)
+    return float(tilted @ values / (eta * (chances @ values**2)))
+
+
+def _judge_prior(pairs: Any) -> str | None:
+    table = np.asarray(pairs, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != 2 or not np.isfinite(table).all():
+        return "expected pairs of a value and its probability, such as [(-1, 0.5), (1, 0.5)]."
+    values, chances = table.T
+    if (chances < 0).any():
+        return "a probability is never negative."
+    if abs(chances.sum() - 1) > 1e-9:
+        return f"the probabilities add up to {chances.sum():g}, and not to 1."
+    if chances @ values**2 == 0:
+        return "this prior allows only the weight 0, so no tilting can move it."
+    if abs(chances @ values) > 1e-9:
+        return (
+            f"its mean is {chances @ values:.3g} before any tilting. Make the prior symmetric, "
+            "so that its curve starts at 0."
+        )
+    near, far = _share(values, chances, 1.0), _share(values, chances, 3.0)
+    said = f"its mean is {near:.2f} of the Gaussian's at η = 1 and {far:.2f} at η = 3"
+    if near >= 1 and far <= 1:
+        return f"{said}. That's the other way round."
+    if near >= 1:
+        return f"{said}: it lets go too early. Make the far values rarer."
+    if far <= 1:
+        return f"{said}: it holds back all the way. Add rare values farther out."
+    return None
+
+
+check_late_prior = Judged(
+    right=[(-5, 0.0005), (-1, 0.4995), (1, 0.4995), (5, 0.0005)],
+    judge=_judge_prior,
+    expected="pairs of a value and its probability, such as [(-1, 0.5), (1, 0.5)]",
+    mistakes=[
+        [(-1, 0.5), (1, 0.5)],
+        [(-1, 0.05), (0, 0.9), (1, 0.05)],
+        [(-5, 0.05), (-1, 0.45), (1, 0.45), (5, 0.05)],
+        [(0, 0.5), (1, 0.5)],
+        [(-1, 0.5), (1, 0.4)],
+        [(-1, 1.5), (1, -0.5)],
+        [(0, 1.0)],
+        [1, 2, 3],
+    ],
+)
+
+# -- the curve read backwards ----------------------------------------------------------------------
 
 
 def _mean(eta: float, lam: float) -> float:
@@ -34,6 +89,14 @@ check_eta_for_mean = Function(
         )
     },
 )
+
+# -- the wide crops --------------------------------------------------------------------------------
+
+check_border_order = Choice(right="b")
+
+check_border_claim = Choice(right="c")
+
+# -- any prior on a grid ---------------------------------------------------------------------------
 
 
 def _tilted_mean(w: np.ndarray, log_p0: np.ndarray, eta: float) -> float:

@@ -228,14 +228,14 @@ def _shape() -> int:
 
 
 predict_shape = Question(
-    asks="Give the Laplace prior and the Gaussian the same variance. Where does Laplace shrink more, "
-    "that is, answer the same η with a smaller mean?",
+    asks="Give the Laplace prior and the Gaussian the same variance. For which η in its domain is the "
+    "Laplace posterior's mean closer to 0 than the Gaussian's?",
     choices=("For small η", "For large η", "Everywhere", "Nowhere"),
     right=_shape,
-    look="Tick “match prior variances” and play η. Then untick it, and see how much of the shrinkage "
-    "came from the variance.",
-    because="Equal variances mean equal slopes at η = 0, and from there the Laplace curve bends "
-    "upward, away from the Gaussian's straight line.",
+    look="Choose the Laplace prior and play η, with “match prior variances” ticked. Then untick it: all "
+    "the shrinkage that you see now comes from the smaller variance.",
+    because="Equal variances mean equal slopes at η = 0. From there the Laplace curve bends away from "
+    "the Gaussian's straight line, towards larger means.",
 )
 
 # -- kl-norm ---------------------------------------------------------------------------------------
