@@ -55,6 +55,17 @@ def test_equal_models_are_equal_to_the_last_bit():
         assert getattr(short, "bounds_", []) == []
 
 
+def test_a_gaussian_of_another_variance_is_m3n_at_another_constant():
+    """P1 is ``(|mu|^2 / 2 + C v sum xi) / v``, and every mean is that of its natural parameter."""
+    v = 0.04
+    narrow = MEDN(GaussianPrior(v), LinearSlack(5.0), tol=1e-8).fit(X, Y)
+    m3n = M3N(C=5.0 * v, tol=1e-8).fit(X, Y)
+    np.testing.assert_allclose(narrow.weights_, m3n.weights_, atol=1e-3 * abs(m3n.weights_).max())
+    laplace = MEDN(LaplacePrior(2 / v), LinearSlack(5.0), tol=1e-3).fit(X, Y)
+    for model in (narrow, laplace):
+        np.testing.assert_allclose(model.posterior_mean_, model.prior.mean(model.eta_), atol=1e-12)
+
+
 def test_one_variance_for_each_weight_is_the_shared_one():
     """Through another branch of the compiled code."""
     shared, each = (
