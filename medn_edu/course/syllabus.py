@@ -49,7 +49,7 @@ CHAPTERS = (
         "derive the MaxEnDNet: P1, Theorem 2 and the dual D1",
     ),
     Chapter(
-        "shrinkage", 5, 20, ("medn",),
+        "shrinkage", 5, 30, ("medn",),
         "predict what a prior does to the weights, tell its scale from its shape, define one",
     ),
     Chapter("kl-norm", 6, 30, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
