@@ -131,7 +131,7 @@ def _copies() -> int:
     return 2 if copied.mean > 0 else 0 if copied.mean < alone.mean else 1
 
 
-predict_copies = Question(
+predict_groups = Question(
     asks="Each relevant feature now comes in three copies. An L2 penalty shares weight among them, and "
     "an L1 penalty picks one. On 100 sequences the L1-CRF was ahead of the L2-CRF. What becomes of its "
     "lead?",
