@@ -193,7 +193,7 @@ def _draw_margins(ax: Axes) -> Callable[[FilmFrame], None]:
     missing = ax.vlines(at, 0, 0, color=ERROR, lw=2.2, alpha=0.6)
     wanted = ax.hlines(0 * at, at - 0.33, at + 0.33, color=INK, lw=2)
     kinds = [
-        ("o", palette.BLUE, 7, "far enough ahead"),
+        ("o", palette.BLUE, 7, "far enough behind"),
         ("v", ERROR, 8, "too close"),
         ("X", ERROR, 9, "level or ahead"),
     ]
@@ -204,7 +204,7 @@ def _draw_margins(ax: Axes) -> Callable[[FilmFrame], None]:
     ax.set(xlim=(-0.6, N_WORDS - 0.4), ylim=(_LOW, _HIGH), xticks=[], yticks=range(-1, 4))
     ax.set(ylabel="margin")
     ax.spines["bottom"].set_visible(False)
-    ax.set_title("Margin of each runner-up", y=1.0, pad=_PAD)
+    ax.set_title("Margin over each runner-up", y=1.0, pad=_PAD)
 
     def show(frame: FilmFrame) -> None:
         margins, ends = frame.margins, np.where(frame.short, frame.wanted, frame.margins)
@@ -235,7 +235,7 @@ def _draw_alpha(ax: Axes) -> Callable[[FilmFrame, float], None]:
     (gone,) = ax.plot(_NOWHERE, _NOWHERE, "x", color=MUTED, ms=4, mew=1.2)
     for (x, y), (words, colour) in zip(_KEYS, _STACKED.items(), strict=False):
         _key(ax, x, y, words, marker="s", color=colour, ms=8)
-    _key(ax, *_KEYS[-1], "one that is gone", marker="x", color=MUTED, ms=5, mew=1.2)
+    _key(ax, *_KEYS[-1], "removed", marker="x", color=MUTED, ms=5, mew=1.2)
     # every other name a line lower: in a narrow picture they would run into each other
     trained = ["\n" * (k % 2) + word.word for k, word in enumerate(script()[0])]
     ax.set_xticks(range(N_WORDS), trained, family="monospace", fontsize=10)
@@ -336,7 +336,7 @@ def _over_fits(passes: int, C: float) -> bool:
 
 
 @lesson(
-    "At the end the two panels of a word agree. Where the truth is clearly far enough ahead, it has "
+    "With C = 0.3, at the end, the two panels of a word agree. Where the truth is clearly far enough ahead, it has "
     "all of C. Where the runner-up is clearly too close, wrong labellings share all of C.",
     {"passes": N_PASSES, "C": 0.3},
 )
