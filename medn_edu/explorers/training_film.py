@@ -336,8 +336,8 @@ def _over_fits(passes: int, C: float) -> bool:
 
 
 @lesson(
-    "With C = 0.3, at the end, the two panels of a word agree. Where the truth is clearly far enough ahead, it has "
-    "all of C. Where the runner-up is clearly too close, wrong labellings share all of C.",
+    "With C = 0.3, at the end, the two panels of a word agree. Where the truth is clearly far enough "
+    "ahead, it has all of C. Where the runner-up is clearly too close, wrong labellings share all of C.",
     {"passes": N_PASSES, "C": 0.3},
 )
 def _agree(passes: int, C: float) -> bool:
