@@ -1,13 +1,15 @@
 """Checks of the exercises of your-data."""
 
+import functools
 import itertools
-from collections import Counter
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Judged
+from medn_edu import M3N, Forest, SequenceVectorizer, load_sentences
+from medn_edu.course.exercises.declarations import NOTHING_RETURNED, Choice, Judged
 
 _TAGS = "ADP DET NOUN PRON VERB NOUN PUNCT"
 _KNOWN = ["ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON"]
@@ -20,13 +22,13 @@ _OTHER_NAMES = {
 }
 _MISTAGGED = {
     "ADP DET NOUN PRON AUX VERB PUNCT": "with AUX VERB the sentence says that they are able to "
-    "fish. But this is a factory: what do they put into cans?",
-    "ADP DET NOUN PRON AUX NOUN PUNCT": "after an auxiliary comes a verb, and NOUN isn't one.",
-    "ADP DET NOUN PRON VERB VERB PUNCT": "`can` is right; what is it that they can?",
-    "ADP DET NOUN PRON NOUN NOUN PUNCT": "then the sentence has no verb; what do they do?",
-    "ADP PRON NOUN PRON VERB NOUN PUNCT": "`this` stands before its noun, so it is DET.",
-    "ADP DET NOUN NOUN VERB NOUN PUNCT": "`they` stands for a noun, but is PRON.",
-    "ADP DET NOUN PRON VERB NOUN": "the full stop is a token, too, and has a tag.",
+    "fish. But this is a factory. What do they put into cans?",
+    "ADP DET NOUN PRON AUX NOUN PUNCT": "after an auxiliary comes a verb, and a NOUN isn't one.",
+    "ADP DET NOUN PRON VERB VERB PUNCT": "`can` is right. What is it that they put into cans?",
+    "ADP DET NOUN PRON NOUN NOUN PUNCT": "then the sentence has no verb. What do they do?",
+    "ADP PRON NOUN PRON VERB NOUN PUNCT": "`this` comes right before its noun, so it's a DET.",
+    "ADP DET NOUN NOUN VERB NOUN PUNCT": "`they` replaces a noun, and that's what a PRON does.",
+    "ADP DET NOUN PRON VERB NOUN": "the full stop is a token, too, and it has a tag.",
 }
 
 
@@ -43,8 +45,8 @@ def _judge_tags(answer: Any) -> str | None:
         meant = _OTHER_NAMES.get(unknown, f"the tags are {', '.join(_KNOWN)}")
         return f"{unknown[:20]} is not one of the tags; {meant}."
     if len(given) != 7:
-        return f"seven tokens need seven tags; these are {len(given)}."
-    return "some tags differ; write the words in a row and a tag under each."
+        return f"seven tokens need seven tags, but these are {len(given)}."
+    return "some tags are wrong. Write the words in a row and a tag under each."
 
 
 check_tags = Judged(
@@ -55,85 +57,15 @@ check_tags = Judged(
 )
 
 
-def _judge_folds(answer: Any) -> str | None:
-    cases = [
-        (["eva", "eva", "bo", "bo", "bo", "ida", "eva", "jo", "ida", "max"], 2),
-        (["p3", "p1", "p3", "p2", "p2", "p4", "p1", "p5", "p6", "p6", "p7"], 3),
-        (["b", "a", "b", "c", "a", "c", "c", "c"], 3),
-        (["d2", "d4", "d8", "d2"], 3),
-        (["x0", "x4", "x8", "x4", "y0"], 4),
-    ]
-    complaints = (_complaint(answer(np.array(groups), k), groups, k) for groups, k in cases)
-    return next((complaint for complaint in complaints if complaint is not None), None)
-
-
-def _complaint(given: Any, groups: Sequence[str], k: int) -> str | None:
-    """Say what is wrong with the folds of samples, if anything."""
-    if given is None:
-        return NOTHING_RETURNED
-    if isinstance(given, dict):
-        return "that is a fold for each group; return one for each sample."
-    try:
-        fold_of = [int(fold) for fold in given]
-    except (TypeError, ValueError, OverflowError):
-        fold_of = []
-    if len(fold_of) != len(groups):
-        return f"expected {len(groups)} numbers for {len(groups)} samples: the fold of each."
-    if sorted(set(fold_of)) == list(range(1, k + 1)):
-        return "folds are numbered from 0 to k - 1."
-    pairs = list(zip(groups, fold_of, strict=True))
-    runs = [(group, list(run)) for group, run in itertools.groupby(pairs, key=lambda p: p[0])]
-    whole_runs = all(len(set(run)) == 1 for _, run in runs)
-    again = {group for group, n in Counter(group for group, _ in runs).items() if n > 1}
-    torn = {group for group, n in Counter(group for group, _ in set(pairs)).items() if n > 1}
-    rules = [
-        (
-            torn and torn <= again and whole_runs,
-            "a group that comes back later gets another fold; look up the one it has.",
-        ),
-        (torn, "a group is in two folds, so its samples train *and* test."),
-        (len(set(fold_of)) == 1, "all samples are in one fold, so nothing is left to train on."),
-        (len(set(fold_of)) > k, f"with k = {k} there must be {k} folds; several groups share one."),
-        (set(fold_of) < set(range(k)), "a fold may stay empty: number the groups first."),
-        (set(fold_of) != set(range(k)), f"with k = {k} expected folds 0 to {k - 1}, none empty."),
-    ]
-    return next((complaint for broken, complaint in rules if broken), None)
-
-
-def _folds(groups: Sequence[str], k: int) -> list[int]:
-    places: dict[str, int] = {}
-    return [places.setdefault(group, len(places)) % k for group in groups]
-
-
-def _folds_of_runs(groups: Sequence[str], k: int) -> list[int]:
-    runs = enumerate(itertools.groupby(groups))
-    return [number % k for number, (_, run) in runs for _ in run]
-
-
-check_group_folds = Judged(
-    right=_folds,
-    judge=_judge_folds,
-    mistakes=[
-        lambda groups, k: [i % k for i in range(len(groups))],
-        _folds_of_runs,
-        lambda groups, k: dict(zip(groups, _folds(groups, k), strict=True)),
-        lambda groups, k: [fold + 1 for fold in _folds(groups, k)],
-        lambda groups, k: [0] * len(groups),
-        lambda groups, k: _folds(groups, len(groups)),
-        lambda groups, k: [sum(map(ord, group)) % k for group in groups],
-        lambda groups, k: [k * (fold > 0) for fold in _folds(groups, k)],
-        lambda groups, k: [np.flatnonzero(np.array(groups) == g) for g in sorted(set(groups))],
-    ],
-)
-
+check_leak = Choice(right="b")
 
 _CAUSES = "bdac"
 _MISTAKEN_CAUSES = {
-    "badc": "runs 2 and 3 both fail in training, but one of them is far from its optimum: which gap?",
-    "bdca": "one part worse than *always NOUN* is a fault in that part; look at run 4 again.",
-    "cdab": "no error at all on new topics is too good to be true; look at run 1 again.",
-    "dbac": "run 1 has no error in training, so its weights are not held too small.",
-    "adbc": "run 1 has a gap of 0.01, so it was not stopped early.",
+    "badc": "runs 2 and 3 both fail in training, but one is far from its optimum. Compare gaps.",
+    "bdca": "if a part is read worse than by *always NOUN*, that part is at fault. Look at run 4 again.",
+    "cdab": "no error at all on new topics is too good to be true. Look at run 1 again.",
+    "dbac": "run 1 has no error in training, so nothing holds its weights too small.",
+    "adbc": "run 1 has a gap of 0.01, so it wasn't stopped early.",
 }
 
 
@@ -147,7 +79,7 @@ def _judge_causes(answer: Any) -> str | None:
         return "expected each of the letters a, b, c and d once, in the order of the runs."
     right = sum(a == b for a, b in zip(given, _CAUSES, strict=True))
     begin = "begin with the run that has no unseen word" if given[0] != "b" else "look at the gap"
-    return f"{right} of 4 runs have their cause; {begin}."
+    return f"{right} of 4 runs have the right cause; {begin}."
 
 
 check_causes = Judged(
@@ -156,6 +88,134 @@ check_causes = Judged(
     expected="a string of four letters, such as 'abcd'",
     mistakes=[*_MISTAKEN_CAUSES, "abcd", "bb"],
 )
+
+
+class _Tagger:
+    """The chapter's M3N of nine topics, and what it says about the three of validation."""
+
+    def __init__(self) -> None:
+        text = load_sentences()
+        names = list(dict.fromkeys(text.group))
+        self.words, self.tags = text.data, text.target
+        self.first, self.valid = (
+            np.flatnonzero(np.isin(text.group, part)) for part in (names[:9], names[9:12])
+        )
+        rows = [
+            [
+                {"word": word.lower(), "capital": t > 0 and word[0].isupper()}
+                for t, word in enumerate(sentence)
+            ]
+            for sentence in self.words
+        ]
+        vectorizer = SequenceVectorizer(window=1)
+        X = vectorizer.fit_transform([rows[i] for i in self.first])
+        self.model = M3N(C=1.0).fit(X, [self.tags[i] for i in self.first])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # words that training has not seen
+            self.samples = vectorizer.transform([rows[i] for i in self.valid])
+        self.errors = self.count_errors({})
+
+    def count_errors(self, may: Mapping[str, Any]) -> int:
+        """Return the number of wrong tags, where words may have these tags."""
+        ruled = [
+            Forest(x, allowed_labels=[may.get(word.lower()) for word in self.words[i]])
+            for x, i in zip(self.samples, self.valid, strict=True)
+        ]
+        said = np.concatenate(self.model.predict(ruled))
+        return int((said != np.concatenate([self.tags[i] for i in self.valid])).sum())
+
+
+_tagger = functools.cache(_Tagger)
+
+
+def _judge_rule(answer: Any) -> str | None:
+    tagger = _tagger()
+    pairs = [
+        (word.lower(), tag)
+        for i in [*tagger.first, *tagger.valid]
+        for word, tag in zip(tagger.words[i], tagger.tags[i], strict=True)
+    ]
+    given = {word: answer(word) for word in dict.fromkeys(word for word, _ in pairs)}
+    given = {word: value for word, value in given.items() if value is not None}
+    if not given:
+        return NOTHING_RETURNED
+    for word, value in given.items():
+        complaint = _complain_of_tags(value)
+        if complaint is not None:
+            return f"for {word!r} {complaint}"
+    forbidden = [(word, tag) for word, tag in pairs if tag not in given.get(word, [tag])]
+    if forbidden:
+        word, tag = forbidden[0]
+        return (
+            f"your rule forbids {len(forbidden)} true tags, such as {tag} for {word!r}; allow them, or "
+            "let the rule speak about fewer words."
+        )
+    fewer = tagger.errors - tagger.count_errors(given)
+    if fewer <= 0:
+        return "your rule is true, but M3N makes no fewer errors with it. Look at its errors."
+    if fewer < _FEWER:
+        count = "one error" if fewer == 1 else f"{fewer} errors"
+        return (
+            f"your rule is true and spares M3N {count}, but {_FEWER} are needed; which words are "
+            "like those that it corrects?"
+        )
+    return None
+
+
+def _complain_of_tags(value: Any) -> str | None:
+    """Say what is wrong with the tags that a word may have, if anything."""
+    if isinstance(value, str) or not isinstance(value, set | frozenset | list | tuple):
+        return 'expected a set of tags, such as {"PRON"}, or None.'
+    if not value:
+        return "an empty set leaves no tag at all; return None to say nothing."
+    for tag in value:
+        if not (isinstance(tag, str) and tag in _KNOWN):
+            return f"{str(tag)[:20]} is not one of the tags, which are {', '.join(_KNOWN)}."
+    return None
+
+
+_FEWER = 3
+_PRONOUNS = {
+    "i",
+    "me",
+    "my",
+    "you",
+    "your",
+    "he",
+    "him",
+    "his",
+    "she",
+    "her",
+    "it",
+    "its",
+    "we",
+    "us",
+}
+_PRONOUNS |= {"our", "they", "them", "their"}
+
+
+def _rule(word: str) -> set[str] | None:
+    if word in _PRONOUNS:
+        return {"PRON"}
+    return {"DET"} if word in ("a", "an", "the", "another") else None
+
+
+check_rule = Judged(
+    right=_rule,
+    judge=_judge_rule,
+    mistakes=[
+        lambda word: {"ADV"} if word.endswith("ly") else None,
+        lambda word: {"AUX"} if word == "can" else None,
+        lambda word: {"PRON"} if word == "him" else None,
+        lambda word: {"NUM"} if word.isdigit() else {"PUNCT"} if word == "." else None,
+        lambda word: "PRON" if word in _PRONOUNS else None,
+        lambda word: {"PRONOUN"} if word in _PRONOUNS else None,
+        lambda word: {"PRON"} if word in _PRONOUNS else set(),
+        lambda word: None,
+    ],
+)
+
+check_claim = Choice(right="b")
 
 _WORDS = ["Lisbon", "fish", "42", "1,200", "McDonald", "e-mail", "USA", "'s", "3rd", "...", "Zoë"]
 
@@ -173,10 +233,10 @@ def _shape(word: str) -> str:
 
 
 _MISSHAPEN: list[tuple[Callable[[str], str], str]] = [
-    (_signs, "the characters are right; where one repeats, keep it once."),
+    (_signs, "the characters are right. Where one repeats, keep it once."),
     (
         lambda word: "".join(dict.fromkeys(_signs(word))),
-        "only neighbours that are equal become one: McDonald is XxXx.",
+        "only equal *neighbours* become one: McDonald is XxXx.",
     ),
     (
         lambda word: "".join(a for a, _ in itertools.groupby(_signs(word).replace("d", "x"))),
@@ -198,7 +258,7 @@ def _judge_shape(answer: Any) -> str | None:
     if not all(isinstance(value, str) for value in given):
         lists = all(isinstance(value, list) for value in given)
         if lists and given == [list(_shape(word)) for word in _WORDS]:
-            return "the characters are right; join them to one string."
+            return "the characters are right. Join them to one string."
         return "expected a string for each word."
     for mistaken, hint in _MISSHAPEN:
         if given == [mistaken(word) for word in _WORDS]:
