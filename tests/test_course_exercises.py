@@ -20,6 +20,7 @@ from medn_edu.course.exercises.variational import rising_run
 from medn_edu.priors import LaplacePrior
 from medn_edu.problems import weight_bounds
 from medn_edu.studies.border import fits_of, less
+from medn_edu.studies.kit.model_errors import mean_interval
 from medn_edu.studies.kit.stored import stored_rows
 from medn_edu.theory import reference
 from medn_edu.theory.axi import AXI, HABIT, WORDS, text

@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 
@@ -197,7 +198,7 @@ def test_whatever_is_typed_into_an_exercise_is_answered_in_a_line(
 ) -> None:
     """Any exercise can be done first: it needs only what the cells above it import."""
     for above, cell, _ in exercises:
-        here: dict[str, Any] = {}
+        here: dict[str, Any] = {"np": np}  # for what is typed
         exec(above, here)
         exec(cell, here)
         assert capsys.readouterr().out.startswith("Not yet: "), cell
