@@ -86,7 +86,7 @@ CHAPTERS = (
         "run messages on a grid, say what counting numbers do, and train on graphs with cycles",
     ),
     Chapter(
-        "your-data", 16, 30, ("ocr-study",),
+        "your-data", 16, 40, ("ocr-study",),
         "bring text or other sequences of your own, split, fit, tune, add rules, save; do the capstone",
     ),
     Chapter(
