@@ -234,7 +234,6 @@ RIGHT = {
     "check_multiplier": lambda m, b, v, C: np.clip((m - b) / v, 0, C),
     "check_paired_interval": paired_interval,
     "check_room": room,
-    "check_slope": lambda z, t, C, p: z + C * np.sign(t) * np.abs(t) ** (p - 1),
     "check_soft_hinge": soft_hinge,
     "check_viterbi": lambda node, edge: reference.best_labelling(chain(node, edge))[0],
 }

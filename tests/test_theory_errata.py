@@ -1,6 +1,5 @@
 """Slips of the papers: the corrected formula is right, the printed one is not, and both are shown."""
 
-import itertools
 import math
 import re
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from medn_edu.course.navigation import slips_index
+from medn_edu.course.syllabus import CHAPTERS
 from medn_edu.theory.checks import CHECKS
 from medn_edu.theory.entries import Register
 from medn_edu.theory.errata import AS_CORRECTED, ASP_MISPRINTS, SLIPS
@@ -27,7 +27,7 @@ def numbers():
 def test_every_paper_has_some_and_every_slip_a_name_of_its_own():
     papers = [slip.paper for slip in SLIPS]
     assert papers == sorted(papers, key=["MEDN", "L1-M3N", "ASP"].index)
-    assert [papers.count(paper) for paper in ("MEDN", "L1-M3N", "ASP")] == [14, 8, 12]
+    assert [papers.count(paper) for paper in ("MEDN", "L1-M3N", "ASP")] == [13, 8, 12]
     assert len({slip.title for slip in SLIPS}) == len({slip.id for slip in SLIPS}) == len(SLIPS)
 
 
@@ -78,21 +78,39 @@ def test_the_notebook_shows_each_and_nothing_else_as_a_slip():
     cells = nbformat.read(NOTEBOOK, as_version=4).cells
     prose = squeezed("\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
     for slip in SLIPS:
-        head = f"### {slip.heading} **{slip.paper}, {slip.where}**"
-        for part in (head, slip.quote, slip.printed, slip.corrected, slip.why, slip.matters):
+        head = f"### {slip.heading} **{slip.paper}, {slip.where}** · *{slip.severity}*"
+        parts = (slip.quote, slip.printed, slip.corrected, slip.why, slip.matters, slip.example)
+        for part in (head, *parts):
             assert squeezed(part) in prose, (slip.id, part)
     assert prose.count("*Printed:*") == prose.count("*Corrected:*") == len(SLIPS)
     assert slips_index() in "\n".join(cell.source for cell in cells)
-    after_the_index = itertools.dropwhile(lambda cell: "## Index" not in cell.source, cells)
-    sections = [cell.source for cell in after_the_index if cell.source.startswith("### ")]
-    assert len(sections) == len(SLIPS) + 1
+    sections = [cell.source for cell in cells if cell.source.startswith("### ")]
+    headings = [source.partition("\n")[0].removeprefix("### ") for source in sections]
     assert all(source.endswith("[↑ Index](#Index)") for source in sections)
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    settled = re.findall(r'settle\("([^"]*)"\)', code)
-    assert sorted(settled) == sorted(slip.title for slip in SLIPS)
+    shown = re.findall(r'^show\("([^"]*)"', code, re.MULTILINE)
+    assert sorted(shown) == sorted(slip.title for slip in SLIPS)
+
+    # ten for every student, then the others; both as the course meets them
+    order = [chapter.slug for chapter in CHAPTERS]
+    slips = sorted(SLIPS, key=lambda slip: (not slip.trips, order.index(slip.chapter)))
+    assert sum(slip.trips for slip in slips) == 10
+    assert headings[: len(slips)] == [slip.heading for slip in slips]
+    for slip, source in zip(slips, sections, strict=False):
+        assert ("unconfirmed" in source) == slip.unconfirmed, slip.id
+        assert f"chapter [{slip.chapter}](" in source
 
 
-FIELDS = ("where", "title", "quote", "printed", "corrected", "why", "matters", "truth")
+def test_doubtful_slips_are_unconfirmed():
+    for slip in SLIPS:
+        assert slip.unconfirmed == bool(re.search("extract", slip.why)), slip.id
+        assert not (slip.unconfirmed and slip.trips), slip.id
+
+
+FIELDS = (
+    *("where", "title", "chapter", "quote", "printed", "corrected"),
+    *("why", "matters", "example", "truth"),
+)
 ENTRY = "\n".join([*(f'{field} = "a {field}"' for field in FIELDS), 'severity = "reader"'])
 PAPER = f'paper = "a paper"\n[slip.sum]\n{ENTRY}\n'
 

@@ -7,7 +7,7 @@ nobody writes them by hand and no link goes stale when a chapter moves or a slip
 import re
 
 from medn_edu.course.syllabus import CHAPTERS, binder_link
-from medn_edu.theory.errata import SEVERITIES, SLIPS
+from medn_edu.theory.errata import SEVERITIES, SLIPS, Slip
 
 START = "00-start-here.ipynb"
 NOTATION = "notation.ipynb"
@@ -47,13 +47,31 @@ def link_symbols(source: str, slug: str) -> str:
 
 
 def slips_index() -> str:
-    """Return the list of all slips, the most serious first, each a link to its section."""
-    parts = []
+    """Return the list of all slips: the ten for every student, then the others, chapter by chapter."""
+    order = [each.slug for each in CHAPTERS]
+    slips = sorted(SLIPS, key=lambda each: order.index(each.chapter))
+    parts = ["**Ten slips that will trip you**, in the order in which you meet them:\n"]
+    parts += [
+        _entry(each, f" in [{each.chapter}]({_file(each.chapter)})") for each in slips if each.trips
+    ]
+    parts.append("\n**The others**, by the chapter that they belong to:\n")
+    for slug in order:
+        if others := [each for each in slips if each.chapter == slug and not each.trips]:
+            parts.append(f"- [{slug}]({_file(slug)})")
+            parts += [f"  {_entry(each)}" for each in others]
+    parts.append("\n**What a slip spoils**:\n")
     for severity, meaning in SEVERITIES.items():
-        chosen = [each for each in SLIPS if each.severity == severity]
-        parts.append(f"**{severity.capitalize()}**: {meaning} ({len(chosen)} of {len(SLIPS)}).\n")
-        for each in chosen:
-            place = each.heading.replace(" ", "-")  # as JupyterLab and nbconvert name it
-            parts.append(f"- [{each.heading}](#{place}) ({each.paper}, {each.where})")
-        parts.append("")
-    return "\n".join(parts).rstrip()
+        count = sum(each.severity == severity for each in SLIPS)
+        parts.append(f"- *{severity}*: {meaning} ({count} of {len(SLIPS)})")
+    return "\n".join(parts)
+
+
+def _file(slug: str) -> str:
+    return next(each.file for each in CHAPTERS if each.slug == slug)
+
+
+def _entry(slip: Slip, chapter: str = "") -> str:
+    """Return a slip as an item of a list, linked to its section."""
+    place = slip.heading.replace(" ", "-")  # as JupyterLab and nbconvert name it
+    doubt = ", *unconfirmed*" if slip.unconfirmed else ""
+    return f"- [{slip.heading}](#{place}){chapter} ({slip.paper}, {slip.where}; {slip.severity}{doubt})"

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from medn_edu.course.exercises.declarations import Function
+from medn_edu.course.exercises.declarations import Choice, Function
+
+check_what_settles = Choice(right="d")
 
 check_best_alpha = Function(
     cases=[(1.0, 8.0), (0.05, 8.0), (2.0, 0.25), (3.0, 1.0)],
@@ -16,25 +18,7 @@ check_best_alpha = Function(
 )
 
 
-def _slope(z: np.ndarray, theta: np.ndarray, C: float, p: float) -> np.ndarray:
-    return np.asarray(z + C * np.abs(theta) ** (p - 1) * np.sign(theta))
-
-
-rng = np.random.default_rng(0)
-check_slope = Function(
-    cases=[
-        (rng.normal(size=3), rng.normal(size=3), C, p)
-        for C, p in ((0.5, 2.0), (3.0, 1.5), (0.2, 3.0), (2.0, 4.0))
-    ],
-    right=_slope,
-    mistakes={
-        "as_printed": lambda z, theta, C, p: _slope(z, theta, 1.0, p),
-        "C_over_p": lambda z, theta, C, p: _slope(z, theta, C / p, p),
-        "without_sign": lambda z, theta, C, p: z + C * np.abs(theta) ** (p - 1),
-        "right_for_two": lambda z, theta, C, p: z + C * theta,
-        "subtracted": lambda z, theta, C, p: _slope(z, theta, -C, p),
-    },
-)
+check_which_program = Choice(right="b")
 
 
 def _normalised(n: np.ndarray) -> np.ndarray:

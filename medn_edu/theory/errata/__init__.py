@@ -1,13 +1,16 @@
 """Slips in the papers, each settled on numbers.
 
-Papers of some length have slips: a sign, a forgotten sum, a sentence that says a little more than the
-proof behind it.  Most do no harm.  A reader who derives the formulas anew, or who writes a program from
-them, stumbles over them all the same, and has then to decide who is wrong.
+Every long paper has slips: a sign, a forgotten sum, a sentence that says a little more than its proof.
+Most do no harm.  But if you derive the formulas again, or write a program from them, you stumble, and
+then you have to decide who is wrong.
 
-Each slip comes with a quotation, with the formula as printed and the formula as meant.  These texts are
-in ``medn.toml``, ``l1m3n.toml`` and ``asp.toml``.  A small function computes both formulas on an example
-and, next to them, the truth, found in a way that uses neither of them (a general solver,
-quadrature, enumeration).  Nobody has to be believed.  The functions are in the modules here.
+Each slip comes with a quotation, the formula as printed and the formula as meant.  These texts are in
+``medn.toml``, ``l1m3n.toml`` and ``asp.toml``.  A small function computes both formulas on an example.
+It also computes the truth in a way that uses neither of them (a general solver, quadrature,
+enumeration), so you don't have to believe us.  The functions are in the modules here.
+
+Some slips are marked as *unconfirmed*: we read the papers as extracted by a machine, which may have lost
+the letter, the sign or the line in question.
 
 >>> from medn_edu.theory.errata import SLIPS
 >>> {slip.paper for slip in SLIPS} <= {"MEDN", "L1-M3N", "ASP"}

@@ -1,14 +1,14 @@
 r"""MEDN, §3.1 and Appendices A and B.1: slips about Lagrange multipliers and the existence of solutions.
 
-All examples have one or two samples, each with one or two wrong labellings, so that D1 has one or two
-multipliers and everything can be followed with pencil and paper.
+All examples have one sample with one or two wrong labellings.  So D1 has one or two multipliers, and you
+can follow everything with pencil and paper.
 """
 
 import math
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.optimize import linprog, minimize, minimize_scalar
+from scipy.optimize import linprog, minimize_scalar
 from scipy.special import logsumexp
 
 from medn_edu.priors import LaplacePrior, Prior
@@ -63,26 +63,6 @@ def _forced_out_of_the_domain() -> dict[str, float]:
         "corrected": -float(best.fun),
         "truth": solve_primal(problem).value,
         "alpha": float(best.x),
-    }
-
-
-@numbers_of("slack-multiplier")
-def _easy_and_hard() -> dict[str, float]:
-    """Return the weight of two samples, of which the first has its margin with room to spare."""
-    C, x = 1.0, np.array([3.0, 0.4])
-    problem = EnumeratedProblem.of_rows([0, 0, 1, 1], [[0], [x[0]], [0], [x[1]]], [0, 1, 0, 1], C)
-    at_most = minimize(
-        lambda alpha: ((alpha @ x) ** 2 / 2 - alpha.sum(), (alpha @ x) * x - 1),
-        np.full(2, C / 2),
-        jac=True,
-        bounds=[(0.0, C)] * 2,
-        options={"ftol": 1e-15, "gtol": 1e-10},
-    )
-    return {
-        "printed": float(C * x.sum()),
-        "corrected": float(at_most.x @ x),
-        "truth": float(solve_primal(problem).w[0]),
-        "slack of the first, printed": 1 - x[0] * C * x.sum(),
     }
 
 

@@ -1,4 +1,4 @@
-"""What a slip is: the formula as printed, the formula as meant, and numbers that tell which is right."""
+"""What a slip is: the formula as printed, the formula as meant, and numbers that show which is right."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,10 +10,10 @@ Numbers = Callable[[], dict[str, float]]
 """Computes ``printed``, ``corrected`` and ``truth`` on an example, and what else is worth showing."""
 
 SEVERITIES = {
-    "program": "a program that follows the print goes wrong",
-    "conclusion": "what is concluded is not so, or holds with another constant",
-    "proof": "a step of a proof is wrong or missing; what it proves is true",
-    "reader": "a sentence or a sign, put right by what stands near it",
+    "program": "a program written from the printed formula goes wrong",
+    "conclusion": "a conclusion is false, or it needs another constant",
+    "proof": "a step of a proof is wrong or missing, but the result is true",
+    "reader": "a word or a sign misleads, and the lines around it put it right",
 }
 """What a slip spoils, the most serious first."""
 
@@ -26,14 +26,19 @@ class Slip:
     paper: str  # "MEDN", "L1-M3N" or "ASP"
     where: str  # equation, section or appendix
     title: str  # what it is about, in a few words
+    chapter: str  # slug of the chapter of the course that first meets it
     severity: str  # a key of `SEVERITIES`: what it spoils
     quote: str
     printed: str  # a formula, or a sentence where words say more
     corrected: str  # the same
-    why: str  # what is wrong, in a sentence or two
-    matters: str  # who would notice: an implementation, a proof, a conclusion, or nobody
-    truth: str  # what tells which formula is right, computed without either
+    why: str  # what is wrong, in a few sentences
+    matters: str  # who would notice: a program, a proof, a conclusion, or nobody
+    example: str  # what the numbers are
+    truth: str  # what shows which formula is right, computed without either
     numbers: Numbers
+    trips: bool = False  # one of those that every student should know
+    unconfirmed: bool = False  # the extraction of the paper's text may be at fault
+    printed_is: str = "printed"  # what the first number is, where the paper gives none
     checks: tuple[str, ...] = ()  # statements that `medn_edu.theory.checks` tries as corrected
     tolerance: float = 1e-6  # how near the corrected formula must come to the truth,
     margin: float = 0.01  # and how far from it the printed one must stay
@@ -46,7 +51,7 @@ class Slip:
 
     @property
     def heading(self) -> str:
-        """Heading of its section; in ASCII, as JupyterLab finds no other by a link."""
+        """Heading of its section, in ASCII because JupyterLab finds no other by a link."""
         return self.title[0].upper() + self.title[1:]
 
     def errors(self, found: Mapping[str, float] | None = None) -> tuple[float, float]:
