@@ -78,7 +78,7 @@ def test_the_notebook_shows_each_and_nothing_else_as_a_slip():
     cells = nbformat.read(NOTEBOOK, as_version=4).cells
     prose = squeezed("\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
     for slip in SLIPS:
-        head = f"### {slip.heading} **{slip.paper}, {slip.where}** · *{slip.severity}*"
+        head = f"### {slip.heading} **{slip.paper}, {slip.where}** · *"
         parts = (slip.quote, slip.printed, slip.corrected, slip.why, slip.matters, slip.example)
         for part in (head, *parts):
             assert squeezed(part) in prose, (slip.id, part)
@@ -98,7 +98,7 @@ def test_the_notebook_shows_each_and_nothing_else_as_a_slip():
     assert headings[: len(slips)] == [slip.heading for slip in slips]
     for slip, source in zip(slips, sections, strict=False):
         assert ("unconfirmed" in source) == slip.unconfirmed, slip.id
-        assert f"chapter [{slip.chapter}](" in source
+        assert f"{slip.severity}* · chapter [{slip.chapter}](" in source
 
 
 def test_doubtful_slips_are_unconfirmed():
