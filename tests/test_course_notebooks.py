@@ -27,7 +27,6 @@ from medn_edu.datasets import status
 
 ROOT = Path(__file__).resolve().parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-LESSONS = [path for path in PATHS if path.stem[0].isdigit()]
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 OCR_STUDY, NOTATION = "13-ocr-study", ROOT / "notebooks" / "notation.ipynb"
 
@@ -104,7 +103,7 @@ def test_anatomy(path: Path) -> None:
         assert not cell.source.rstrip().endswith(";")
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@each_notebook
 def test_teaching_is_not_testing(path: Path) -> None:
     """At most one line of code in twenty asserts something, and no cell has a wall of imports."""
     for cell in code_cells(read(path)):
