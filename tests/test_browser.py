@@ -238,8 +238,6 @@ def test_notebook_opens_and_answers_the_keyboard(
     if shows:
         explorers.nth(shows - 1).wait_for()
     assert explorers.count() == shows
-    if notebook not in ("16-your-data.ipynb", "errata.ipynb"):  # whose pictures stand still
-        assert explorers.count() >= 1
     for i in range(explorers.count()):
         part = explorers.nth(i)
         part.locator("img").wait_for()
@@ -251,6 +249,8 @@ def test_notebook_opens_and_answers_the_keyboard(
         for j in range(controls.count()):
             there, back, _ = to_the_far_end(controls.nth(j))
             label = controls.nth(j).evaluate("(node) => node.labels[0].textContent")
+            if label.endswith("only)"):  # works under one choice of another control, as it says
+                continue
             assert press(lab, part, controls.nth(j), there) != first[0], label
             assert first[1] != part.locator(".medn-summary").inner_text(), label
             assert press(lab, part, controls.nth(j), back) == first[0], label
