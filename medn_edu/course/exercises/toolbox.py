@@ -41,7 +41,7 @@ check_multiplier = Function(
 
 
 def _tilted(w: np.ndarray, p0: np.ndarray, eta: float) -> np.ndarray:
-    exponent = eta * w
+    exponent = np.where(p0 > 0, eta * w, -np.inf)
     unscaled = p0 * np.exp(exponent - exponent.max())
     return unscaled / unscaled.sum()
 
@@ -73,6 +73,12 @@ def _overflowing(w: np.ndarray, p0: np.ndarray, m: float) -> np.ndarray:
     return p / p.sum()
 
 
+def _largest_impossible(w: np.ndarray, p0: np.ndarray, m: float) -> np.ndarray:
+    """Subtract the largest exponent of all values, even if that value has probability 0."""
+    p = p0 * np.exp(_eta(w, p0, m) * (w - w.max()))
+    return p / p.sum()
+
+
 _DIE, _FAIR = np.arange(1.0, 7.0), np.full(6, 1 / 6)
 check_closest = Function(
     cases=[
@@ -98,6 +104,10 @@ check_closest = Function(
         "overflowing": (
             _overflowing,
             differs(_closest, (2000 + np.arange(4.0), np.full(4, 0.25), 2002.0)),
-        )
+        ),
+        "largest_impossible": (
+            _largest_impossible,
+            differs(_closest, (np.array([0.0, 1.0, 2000.0]), np.array([0.5, 0.5, 0.0]), 0.9)),
+        ),
     },
 )
