@@ -366,7 +366,7 @@ def _one_labelling(**values: Any) -> bool:
 
 @lesson(
     "The mean lies on the line of aax, and half of the posterior lies on its wrong side. The "
-    "margin binds the mean, not each weight vector.",
+    "margin constrains the mean, not each weight vector.",
     {"prior": "Gaussian", "C": 1.0, "lam": 4, "words": "axi"},
 )
 def _half_below(**values: Any) -> bool:
@@ -377,7 +377,7 @@ def _half_below(**values: Any) -> bool:
 
 
 @lesson(
-    "Once the mean has all margins, a larger C changes only the true labelling's α.",
+    "Once the mean satisfies all margins, a larger C changes only the true labelling's α.",
     {"prior": "Gaussian", "C": 10.0, "lam": 4, "words": "axi"},
 )
 def _true_takes_the_rest(**values: Any) -> bool:
@@ -392,11 +392,11 @@ def _true_takes_the_rest(**values: Any) -> bool:
 
 
 _CAPTION = (
-    "Left, the posterior over the two weights (blue) with its mean and its mode. In the hatched region "
-    "a mean has all margins without slack. Each thick line belongs to a labelling with a positive dual "
-    "variable, and the thin line of the same kind shows where it would be without slack. Right, the "
-    "dual variables as bars. Notice that the mean lies on every thick line. The slider λ changes only "
-    "the Laplace prior."
+    "Left, the posterior over the two weights (blue) with its mean and its mode. Means in the hatched "
+    "region satisfy all margins without slack. Each thick line belongs to a labelling with a positive "
+    "dual variable, and the thin line of the same kind shows where it would be without slack. Right, "
+    "the dual variables as bars. Notice that the mean lies on every thick line. The slider λ changes "
+    "only the Laplace prior."
 )
 
 
@@ -429,7 +429,7 @@ def two_weights() -> Explorer:
         return (
             f"Left, the posterior under the {frame.prior_name} prior over the weights of ink and "
             f"habit, with its mean at {_point(frame.mean)}, its mode at {_point(frame.mode)}, the "
-            f"region in which a mean has all margins, and the lines of support labellings. Right, "
+            f"region in which a mean satisfies all margins, and the lines of support labellings. Right, "
             f"bars of the dual variables at C = {frame.C:g}: {_dual_variables(frame)}. "
             f"The other {int(np.sum(frame.alpha == 0))} are empty."
         )
