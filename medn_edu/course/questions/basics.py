@@ -253,12 +253,12 @@ def _turn() -> int:
 
 
 predict_turn = Question(
-    asks="A line turns around three balls, from the direction of 5 degrees to 85 degrees. On the L2 "
-    "ball the touching point follows at an even pace. What does it do on the KL ball with λ = 10,000?",
+    asks="A line turns around three balls, from a direction of 5 degrees to one of 85 degrees. On the L2 "
+    "ball the touching point moves at a steady pace. What does it do on the KL ball with λ = 10,000?",
     choices=(
-        "It follows the line at an even pace, too",
-        "It stays near one corner, then moves to the other one within a few degrees",
-        "It sits exactly in one corner and jumps to the other one at 45 degrees",
+        "It moves at a steady pace, too",
+        "It stays near one corner, then moves to the other one within about 15 degrees",
+        "It sits exactly at one corner and jumps to the other one at 45 degrees",
     ),
     right=_turn,
     look="Set λ to 10,000, turn the line through 45 degrees, and see whether you ever read exactly 0.",
