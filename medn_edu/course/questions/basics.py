@@ -253,8 +253,8 @@ def _turn() -> int:
 
 
 predict_turn = Question(
-    asks="A line turns around three balls, from a direction of 5 degrees to one of 85 degrees. On the L2 "
-    "ball the touching point moves at a steady pace. What does it do on the KL ball with λ = 10,000?",
+    asks="A line turns around three balls, from a direction of 5 degrees to one of 85 degrees. On the "
+    "L2 ball the touching point moves at a steady pace. What does it do on the KL ball with λ = 10,000?",
     choices=(
         "It moves at a steady pace, too",
         "It stays near one corner, then moves to the other one within about 15 degrees",
