@@ -92,7 +92,7 @@ check_eta_for_mean = Function(
 
 # -- the wide crops --------------------------------------------------------------------------------
 
-check_border_order = Choice(right="b")
+check_border_order = Choice(right="d")
 
 check_border_claim = Choice(right="c")
 

@@ -221,21 +221,25 @@ def _shape() -> int:
 
     from medn_edu.explorers.shrinkage import prior_gallery
 
-    priors, etas = prior_gallery(4.0, matched=True), np.linspace(0.05, 1.95, 39)
-    shrinks = priors["Laplace"].mean(etas) < priors["Gaussian"].mean(etas) * (1 - 1e-9)
-    low, high = shrinks[etas < 0.5].any(), shrinks[etas > 1.5].any()
-    return (2 if high else 0) if low else (1 if high else 3)
+    priors, at = prior_gallery(4.0, matched=True), np.ones(1)
+    names = ("box", "Laplace", "spike and slab", "two-point")
+    return int(np.argmax([priors[name].mean(at)[0] for name in names]))
 
 
 predict_shape = Question(
-    asks="Give the Laplace prior and the Gaussian the same variance. For which η in its domain is the "
-    "Laplace posterior's mean closer to 0 than the Gaussian's?",
-    choices=("For small η", "For large η", "Everywhere", "Nowhere"),
+    asks="All eight priors have the same variance, 1/2. Raise η from 0 to 1. Under which of these four "
+    "priors does the posterior mean get farthest?",
+    choices=(
+        "The box prior",
+        "The Laplace prior",
+        "The spike-and-slab prior",
+        "The two-point prior",
+    ),
     right=_shape,
-    look="Choose the Laplace prior and play η, with “match prior variances” ticked. Then untick it: all "
-    "the shrinkage that you see now comes from the smaller variance.",
-    because="Equal variances mean equal slopes at η = 0. From there the Laplace curve bends away from "
-    "the Gaussian's straight line, towards larger means.",
+    look="Choose the four priors in turn at η = 1, with “match prior variances” ticked, and compare "
+    "their means with the Gaussian's. Then do the same at η = 1.9.",
+    because="Equal variances mean equal slopes at η = 0, but soon the curves part. As η grows, this "
+    "posterior moves from the spike at 0 to the slab, whose variance is ten times the prior's.",
 )
 
 # -- kl-norm ---------------------------------------------------------------------------------------
