@@ -41,23 +41,23 @@ CHAPTERS = (
         "go from logistic regression to a CRF and to M3N, and write down M3N's dual",
     ),
     Chapter(
-        "toolbox", 3, 35, ("two-losses",),
+        "toolbox", 3, 40, ("two-losses",),
         "tilt a distribution; read a log moment generating function, its slope and its conjugate",
     ),
     Chapter(
-        "medn", 4, 35, ("two-losses", "toolbox"),
+        "medn", 4, 40, ("two-losses", "toolbox"),
         "derive the MaxEnDNet: P1, Theorem 2 and the dual D1",
     ),
     Chapter(
-        "shrinkage", 5, 30, ("medn",),
+        "shrinkage", 5, 35, ("medn",),
         "predict what a prior does to the weights, tell its scale from its shape, define one",
     ),
-    Chapter("kl-norm", 6, 30, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
+    Chapter("kl-norm", 6, 35, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
     Chapter(
-        "variational", 7, 30, ("medn", "kl-norm"), "write the papers' Algorithm 1 and say what it bounds"
+        "variational", 7, 35, ("medn", "kl-norm"), "write the papers' Algorithm 1 and say what it bounds"
     ),
     Chapter(
-        "exact", 8, 30, ("medn", "variational"),
+        "exact", 8, 35, ("medn", "variational"),
         "solve the exact dual by Frank–Wolfe steps and read a duality gap",
     ),
     Chapter(

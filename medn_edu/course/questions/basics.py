@@ -164,10 +164,10 @@ def _divergence() -> int:
 
 
 predict_divergence = Question(
-    asks="Tilt the Laplace prior with λ = 4 by η = 1.9, where the curve Λ is 2.3 high. How large is the "
+    asks="Tilt the Laplace prior with λ = 4 by η = 1.9, where the height of Λ is 2.3. How large is the "
     "divergence?",
     choices=(
-        "About 1.2, half of the height",
+        "About 1.2, half the height",
         "About 2.3, the same as the height",
         "About 5, twice the height",
         "About 16, seven times the height",
