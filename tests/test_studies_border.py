@@ -39,7 +39,7 @@ def test_every_draw_has_the_same_digits_at_every_width():
 
 
 def test_draw_0_is_what_the_loader_returns():
-    words, data = load_digit_words(border=4), BORDER.fit.split(spec_of(2, 0))
+    words, data = load_digit_words(border=4), BORDER.fit.split(spec_of(4, 0))
     given = [*words.train[: N_TRAIN + N_JUDGE], *words.test]
     for x, i in zip(data.X_train + data.X_test, given, strict=True):
         np.testing.assert_array_equal(x, words.data[i])
@@ -80,7 +80,7 @@ def test_shares_of_weights_by_hand():
 
 def test_m3n_trusts_the_border_and_l1_crf_hardly():
     quick = {spec.model: spec for spec in BORDER.fits("quick", 0) if spec.data == "border-2"}
-    m3n, data = BORDER.fit(quick["M3N"]), BORDER.fit.split(spec_of(2, 0))
+    m3n, data = BORDER.fit(quick["M3N"]), BORDER.fit.split(quick["M3N"])
     assert 0.3 < m3n["border_share"] < 0.5  # of the pixels it is 0.56
     assert m3n["border_zeros"] < 0.01
     assert m3n["train_error"] < 0.05 < 0.15 < m3n["error"]
