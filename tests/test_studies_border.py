@@ -79,15 +79,15 @@ def test_shares_of_weights_by_hand():
 
 
 def test_m3n_trusts_the_border_and_l1_crf_hardly():
-    quick = {spec.model: spec for spec in BORDER.fits("quick", 0) if spec.data == "border-2"}
+    quick = {spec.model: spec for spec in BORDER.fits("quick", 0) if spec.data == "border-4"}
     m3n, data = BORDER.fit(quick["M3N"]), BORDER.fit.split(quick["M3N"])
-    assert 0.3 < m3n["border_share"] < 0.5  # of the pixels it is 0.56
+    assert 0.5 < m3n["border_share"] < 0.7  # of the pixels it is 0.75
     assert m3n["border_zeros"] < 0.01
-    assert m3n["train_error"] < 0.05 < 0.15 < m3n["error"]
+    assert m3n["train_error"] < 0.03 < 0.2 < m3n["error"]
     sparse = CRF("l1", lam=1.0, tol=5e-2, verbose=0).fit(
         data.X_train[:N_TRAIN], data.y_train[:N_TRAIN]
     )
-    found = border_weights(sparse.coef_, 2)
+    found = border_weights(sparse.coef_, 4)
     assert found["border_share"] < 0.25
     assert found["border_zeros"] > 0.9
 
