@@ -6,7 +6,7 @@ nobody writes them by hand and no link goes stale when a chapter moves or a slip
 
 import re
 
-from medn_edu.course.syllabus import CHAPTERS, binder_link
+from medn_edu.course.syllabus import CHAPTERS, binder_link, chapter
 from medn_edu.theory.errata import SEVERITIES, SLIPS, Slip
 
 START = "00-start-here.ipynb"
@@ -51,13 +51,14 @@ def slips_index() -> str:
     order = [each.slug for each in CHAPTERS]
     slips = sorted(SLIPS, key=lambda each: order.index(each.chapter))
     parts = ["**Ten slips that will trip you**, in the order in which you meet them:\n"]
+    tripping = [each for each in slips if each.trips]
     parts += [
-        _entry(each, f" in [{each.chapter}]({_file(each.chapter)})") for each in slips if each.trips
+        _entry(each, f" in [{each.chapter}]({chapter(each.chapter).file})") for each in tripping
     ]
     parts.append("\n**The others**, by the chapter that they belong to:\n")
     for slug in order:
         if others := [each for each in slips if each.chapter == slug and not each.trips]:
-            parts.append(f"- [{slug}]({_file(slug)})")
+            parts.append(f"- [{slug}]({chapter(slug).file})")
             parts += [f"  {_entry(each)}" for each in others]
     parts.append("\n**What a slip spoils**:\n")
     for severity, meaning in SEVERITIES.items():
@@ -66,12 +67,10 @@ def slips_index() -> str:
     return "\n".join(parts)
 
 
-def _file(slug: str) -> str:
-    return next(each.file for each in CHAPTERS if each.slug == slug)
-
-
-def _entry(slip: Slip, chapter: str = "") -> str:
+def _entry(slip: Slip, where: str = "") -> str:
     """Return a slip as an item of a list, linked to its section."""
     place = slip.heading.replace(" ", "-")  # as JupyterLab and nbconvert name it
     doubt = ", *unconfirmed*" if slip.unconfirmed else ""
-    return f"- [{slip.heading}](#{place}){chapter} ({slip.paper}, {slip.where}; {slip.severity}{doubt})"
+    return (
+        f"- [{slip.heading}](#{place}){where} ({slip.paper}, {slip.where}; {slip.severity}{doubt})"
+    )
