@@ -120,7 +120,7 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
     ("words", "said"),
     [
         ("kl-norm orc", "no study named 'orc'; there are shrinkage, kl-norm, "),
-        ("toy --only L2 --only L1", "no fit has 'L2' or 'L1' in its key; a key is, for example, t"),
+        ("toy --only L2 --only L1", "no fit has 'L2' or 'L1' in its key; an example of a key is t"),
         ("kl-norm --only L2", "a key is, for example, kl-norm/fold=0/a/seed=0"),
         ("toy --backend dask", "--backend dask and --scheduler ADDRESS belong together"),
         ("toy --scheduler tcp://127.0.0.1:1", "--scheduler ADDRESS belong together"),
@@ -167,8 +167,8 @@ def test_a_run_makes_tables_figures_and_a_caption(toy, tmp_path, capsys):
     times = (first / "timings.csv").read_bytes()
     assert reproduce("toy", "--out", tmp_path / "1", "--jobs", 1, "--resume") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "8 of 8 fits are done already; --force would start over." in said
-    assert "Mind: it is a toy." in said
+    assert "8 of 8 fits are done already; use --force to start again." in said
+    assert "Note: it is a toy." in said
     assert (first / "timings.csv").read_bytes() == times, "nothing was done again"
     runs = rows_of(first, "runs")
     assert [(run["fits"], run["jobs"], run["backend"]) for run in runs] == [
@@ -259,10 +259,10 @@ def test_failed_fits_are_reported(toy, tmp_path, capsys):
     assert reproduce(*words) == 1
     output = capsys.readouterr()
     assert f"{bad.key} failed: TypeError" in output.err
-    assert "1 of 9 fits failed; the same command tries again." in output.out
+    assert "1 of 9 fits failed; give the same command to try again." in output.out
     assert (tmp_path / "toy-quick" / "figure.png").exists()
     assert reproduce(*words, "--publish", tmp_path / "figures") == 2
-    assert "toy is not published: 1 of 9 fits are missing." in capsys.readouterr().err
+    assert "toy can't be published yet: 1 of 9 fits are missing." in capsys.readouterr().err
     assert not list((tmp_path / "figures").iterdir())
 
 
@@ -351,7 +351,7 @@ def test_two_runs_do_not_share_a_folder(toy, tmp_path, capsys):
     folder.mkdir()
     with sole_user(folder):
         assert reproduce("toy", "--out", tmp_path, "--jobs", 1) == 2
-    assert f"another run is at work in {folder}; wait for it" in sentence(capsys)
+    assert f"another run is using {folder}; wait for it" in sentence(capsys)
     assert not list(folder.iterdir())
     with sole_user(folder):
         pass
@@ -411,7 +411,7 @@ def test_a_stopped_run_resumes_to_identical_tables(toy, tmp_path, jobs, number, 
         assert rows_of(out, "runs")[0]["fits"] == n_done
         verb = "is" if n_done == 1 else "are"
         assert error.strip() == (
-            f"Stopped. {n_done} of 120 fits {verb} kept; the same command goes on from there."
+            f"Stopped. {n_done} of 120 fits {verb} kept; give the same command to continue."
         )
     toy(LONG)
     for folder in (tmp_path, tmp_path / "whole"):

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     if importlib.util.find_spec("voila") is None:
         raise CommandError(
-            "Voila is not installed; get it with: "
+            "Voila is not installed; install it with: "
             f"{Path(sys.executable).name} -m pip install 'medn_edu[lab]'"
         )
     from medn_edu.course.figure_pages import TEMPLATE, app_pages, app_template

@@ -33,8 +33,12 @@ def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "bench", run)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--quick", action="store_true", help="leave out what takes long")
-    what.add_argument("--accuracy", action="store_true", help="distances from optima, not times")
+    what.add_argument("--quick", action="store_true", help="leave out the slow measurements")
+    what.add_argument(
+        "--accuracy",
+        action="store_true",
+        help="measure distances from known optima instead of times",
+    )
     add_common_options(parser, "seed", "out", seed=None)
 
 
@@ -47,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     seed = secrets.randbelow(1_000_000) if arguments.seed is None else arguments.seed
     facts = machine_facts()
     if not arguments.accuracy:
-        facts["seed"] = f"{seed}, of the made-up sentences"
+        facts["seed"] = f"{seed}, for the generated sentences"
     for name, fact in facts.items():
         say(f"{name:10} {fact}")
     name, what, rows = _accuracy() if arguments.accuracy else _speed(seed, quick=arguments.quick)
@@ -75,7 +79,7 @@ def _speed(seed: int, *, quick: bool) -> tuple[str, str, list[BenchRow]]:
 
     letters = status()
     if not letters.valid:
-        say(f"On digit words, nearly without targets: {letters.problem}")
+        say(f"Measured on digit words, for which there are hardly any targets: {letters.problem}")
     data = "ocr" if letters.valid else "digits"
     if is_busy():
         say(

@@ -11,11 +11,11 @@ def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "claims", run)
     parser.add_argument(
-        "name", nargs="*", help="a claim, a sentence of a paper, or how their names begin"
+        "name", nargs="*", help="a claim, a sentence of a paper, or the beginning of its name"
     )
     parser.add_argument(
         "--results", type=Path, default=None, metavar="DIR",
-        help="folder of `medn-edu reproduce` (default: the published tables)",
+        help="results folder of `medn-edu reproduce` (default: the published tables)",
     )  # fmt: skip
     parser.add_argument(
         "--write", type=Path, default=None, metavar="FILE", help="write the ledger as Markdown"
@@ -41,9 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
         file = write_atomically(arguments.write, ledger_text(ledger))
         draw_forest(ledger, file.with_name("claims.png"))
         _renew_page(file)
-        say(f"\nThe ledger is in {file}, its forest plot next to it.")
+        say(f"\nThe ledger is in {file}, with its forest plot next to it.")
     elif not wanted:
-        say(f"\nAll about one of them: medn-edu claims {next(iter(ledger.entries))}")
+        say(f"\nFor the details of a claim: medn-edu claims {next(iter(ledger.entries))}")
     return 0
 
 
@@ -88,7 +88,8 @@ def _wanted(names: list[str]) -> list[str]:
         ]
         if not meant:
             raise CommandError(
-                f"there is no claim {name!r}; `medn-edu claims` lists all, from {next(iter(CLAIMS))} on."
+                f"there is no claim {name!r}; `medn-edu claims` lists them all, "
+                f"beginning with {next(iter(CLAIMS))}."
             )
         found.update(dict.fromkeys(meant))
     return list(found)

@@ -96,10 +96,12 @@ def add_command(
 
 def add_server_options(parser: argparse.ArgumentParser) -> None:
     """Add options of commands that open a browser."""
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, open no browser"
+    )
     parser.add_argument(
         "--port", type=_port, default=None, metavar="N",
-        help="port to listen on; one near it where it is taken",
+        help="port to listen on, or the next free one if it is taken",
     )  # fmt: skip
 
 
@@ -113,12 +115,12 @@ def add_common_options(
     if "jobs" in names:
         parser.add_argument(
             "--jobs", type=_count, default=None, metavar="N",
-            help=f"{jobs} (default: all processors); results do not depend on it",
+            help=f"{jobs} (default: all processors); the results do not depend on it",
         )  # fmt: skip
     if "seed" in names:
         parser.add_argument(
             "--seed", type=_seed, default=seed, metavar="N",
-            help=f"seed of all random draws (default: {'a new one' if seed is None else seed})",
+            help=f"seed for all random draws (default: {'a new one' if seed is None else seed})",
         )  # fmt: skip
     if "out" in names:
         parser.add_argument(

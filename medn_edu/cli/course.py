@@ -13,7 +13,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--edition",
         choices=("self-study", "student", "instructor"),
-        help="which edition (default: the one that is there, or self-study)",
+        help="which edition (default: the one already in the folder, or self-study)",
     )
 
 
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         copied = copy_course(arguments.folder, edition=arguments.edition)
     except ModuleNotFoundError as error:
         raise CommandError(
-            f"{error.name} is not installed; get it with: pip install 'medn_edu[lab]'"
+            f"{error.name} is not installed; install it with: pip install 'medn_edu[lab]'"
         ) from None
     say_copied(copied)
     say(f"Open it with: medn-edu lab {arguments.folder}")
@@ -38,4 +38,4 @@ def say_copied(copied: Any) -> None:
     for name in copied.updated:
         say(f"  {name} replaced by a newer version")
     for name, newer in copied.beside.items():
-        say(f"  {name} has your edits and stays; its newer version is {newer}")
+        say(f"  {name} has your edits and is kept; the newer version is {newer}")

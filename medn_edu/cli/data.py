@@ -20,7 +20,7 @@ def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "data")
     actions = parser.add_subparsers(title="actions", metavar="status|fetch", required=True)
-    status = actions.add_parser("status", help="say which data are here, and where (at once)")
+    status = actions.add_parser("status", help="show which data sets are here, and where")
     status.set_defaults(run=run_status)
     fetch = actions.add_parser("fetch", help="download a data set (about 1 MB, once)")
     fetch.add_argument(

@@ -44,7 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
         say(f" {mark} {finding.what.ljust(width)}  {finding.text}")
     missing = sum(finding.fine is False for finding in findings)
     say()
-    say("Everything is there." if not missing else f"Missing: {missing}; see the lines marked ✗.")
+    say(
+        "Everything is installed."
+        if not missing
+        else f"Missing: {missing}; see the lines marked ✗."
+    )
     return 1 if missing else 0
 
 

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     say_copied(copy_course(arguments.folder))
     if importlib.util.find_spec("jupyterlab") is None:
         raise CommandError(
-            "JupyterLab is not installed; get it with: "
+            "JupyterLab is not installed; install it with: "
             f"{Path(sys.executable).name} -m pip install 'medn_edu[lab]'"
         )
     say("Starting JupyterLab; Ctrl-C ends it.")

@@ -12,7 +12,7 @@ def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "progress", run)
     add_course_folder(parser, "the course")
-    parser.add_argument("--export", type=Path, metavar="FILE", help="write the table as CSV, too")
+    parser.add_argument("--export", type=Path, metavar="FILE", help="also write the table as CSV")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from medn_edu.studies.kit.specs import FitSpec, Row, Study
 
 _ALL = "all"
-_EVERY = f"  {_ALL}: every one of them, in this order"
+_EVERY = f"  {_ALL}: all of them, in this order"
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -42,32 +42,40 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 def add_parser(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "reproduce", run, formatter_class=_HelpFormatter)
-    parser.add_argument("study", nargs="*", help="names of studies, or `all`; --list shows them")
-    parser.add_argument("--list", action="store_true", help="say what studies there are")
+    parser.add_argument(
+        "study", nargs="*", help="names of studies, or `all` (--list shows the names)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the studies")
     parser.add_argument(
         "--scale", choices=("quick", "paper"), default="quick",
-        help="how much of it: enough to see the result, or all (default: quick)",
+        help="quick: enough to see the result; paper: all of it (default: quick)",
     )  # fmt: skip
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT",
-        help="make only fits with this text in their key",
+        help="run only the fits whose key contains TEXT",
     )  # fmt: skip
     again = parser.add_mutually_exclusive_group()
     again.add_argument(
-        "--resume", action="store_true", help="keep what is done and go on (the default)"
+        "--resume", action="store_true", help="keep finished fits and continue (the default)"
     )
-    again.add_argument("--force", action="store_true", help="forget earlier results, start over")
-    add_common_options(parser, "jobs", "seed", "out", jobs="fits at a time, each a process")
+    again.add_argument(
+        "--force", action="store_true", help="throw earlier results away and start again"
+    )
+    add_common_options(
+        parser, "jobs", "seed", "out", jobs="how many fits to run at a time, one process each"
+    )
     parser.add_argument(
         "--backend", choices=("loky", "dask"), default="loky",
-        help="processes of this machine (the default), or those of a Dask cluster",
+        help="run on this machine (the default) or on a Dask cluster",
     )  # fmt: skip
     parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of the Dask cluster, such as tcp://127.0.0.1:8786"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="address of the Dask cluster, such as tcp://127.0.0.1:8786",
     )
     parser.add_argument(
         "--publish", type=Path, metavar="DIR",
-        help="put figures, tables and captions into this folder, with a page that shows them all",
+        help="also put figures, tables and captions into this folder, with a page that shows them",
     )  # fmt: skip
 
 
@@ -117,7 +125,7 @@ def _asked_for(arguments: argparse.Namespace) -> list[Study]:
     if not found:
         example = asked[0].fits(arguments.scale, arguments.seed)[0].key
         texts = " or ".join(map(repr, arguments.only))
-        raise CommandError(f"no fit has {texts} in its key; a key is, for example, {example}")
+        raise CommandError(f"no fit has {texts} in its key; an example of a key is {example}")
     return found
 
 
@@ -172,7 +180,7 @@ class _Task:
                 return self._make_fits()
         except BlockingIOError:
             raise CommandError(
-                f"another run is at work in {self.folder}; wait for it, or choose another folder "
+                f"another run is using {self.folder}; wait for it, or choose another folder "
                 "with --out."
             ) from None
 
@@ -200,7 +208,7 @@ class _Task:
         undone = [spec for spec in specs if not store.is_done(spec)]
         if len(undone) < len(specs):
             done = self._are(len(specs) - len(undone), specs)
-            say(f"{done} done already; --force would start over.")
+            say(f"{done} done already; use --force to start again.")
         scheduler = self.arguments.scheduler if study.trains else None
         n_jobs = None if scheduler else self.arguments.jobs or available_cpus()
         if undone and study.scaled and not scheduler:
@@ -216,7 +224,7 @@ class _Task:
             kept = ResultStore.open(self.folder, study)  # what is on disk, whatever was under way
             n_done = sum(kept.is_done(spec) for spec in specs)
             raise KeyboardInterrupt(
-                f"{self._are(n_done, specs)} kept; the same command goes on from there."
+                f"{self._are(n_done, specs)} kept; give the same command to continue."
             ) from None
         finally:
             self._note_run(store, undone, n_jobs, time.monotonic() - start)
@@ -262,11 +270,11 @@ class _Task:
             say(f"{row['key']} failed: {row['failure']}", file=sys.stderr)
         if failed:
             n_all = self._count(len(self.specs))
-            say(f"{len(failed)} of {n_all} failed; the same command tries again.")
+            say(f"{len(failed)} of {n_all} failed; give the same command to try again.")
         if self.arguments.publish is not None:
             if len(done) < len(every):
                 raise CommandError(
-                    f"{self.study.name} is not published: {len(every) - len(done)} of "
+                    f"{self.study.name} can't be published yet: {len(every) - len(done)} of "
                     f"{self._count(len(every))} are missing."
                 )
             self._publish(rows)
@@ -295,11 +303,11 @@ class _Task:
         say(text)
         say()
         if study.remarks:
-            say(textwrap.fill(f"Mind: {study.remarks}", 96))
+            say(textwrap.fill(f"Note: {study.remarks}", 96))
         if partial:
             say(f"{self._are(n_done, range(n_all))} there; figures and tables show these.")
         if files:
-            why = f"more of the {study.unit} are needed"
+            why = f"more {study.unit} are needed"
             say(f"Not made: {', '.join(files)}; {why if partial else _NOTHING}.")
         what = "Tables, times, figures" if study.trains else "Tables, figure"
         say(f"{what} and caption are in {folder}")

@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"Compiled {done.n_compiled} kernel variants in {done.seconds:.0f} s.")
     else:
         say(f"All kernels were compiled already; loading them took {done.seconds:.1f} s.")
-    say(f"They are kept in {done.folder}")
+    say(f"They are stored in {done.folder}")
     return 0
 
 
