@@ -121,7 +121,7 @@ def test_studies_are_listed_with_the_time_they_take(capsys):
     [
         ("kl-norm orc", "no study named 'orc'; there are shrinkage, kl-norm, "),
         ("toy --only L2 --only L1", "no fit has 'L2' or 'L1' in its key; an example of a key is t"),
-        ("kl-norm --only L2", "a key is, for example, kl-norm/fold=0/a/seed=0"),
+        ("kl-norm --only L2", "an example of a key is kl-norm/fold=0/a/seed=0"),
         ("toy --backend dask", "--backend dask and --scheduler ADDRESS belong together"),
         ("toy --scheduler tcp://127.0.0.1:1", "--scheduler ADDRESS belong together"),
         ("toy --only fold=1 --publish figures", "only whole studies are published; leave --only"),
@@ -193,7 +193,7 @@ def test_some_of_the_fits(toy, tmp_path, capsys):
     assert keys() == sorted(s.key for s in SPECS if s.fold == 1 and s.model == "M3N")
     said = " ".join(capsys.readouterr().out.split())
     assert "2 of 8 fits are there; figures and tables show these." in said
-    assert "Not made: figure.png; more of the fits are needed." in said
+    assert "Not made: figure.png; more fits are needed." in said
     assert (folder / "much.png").exists(), "one figure does not wait for another"
     assert not (folder / "figure.png").exists()
     assert reproduce(*words, "--only", "fold=0", "--only", "1/p") == 0
