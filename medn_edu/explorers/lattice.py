@@ -118,13 +118,13 @@ def _lessons(frames: dict[float, LatticeFrame], predicted: list[int]) -> list[Le
         return frames[strength].path.tolist() == predicted
 
     lessons = [
-        Lesson({"strength": 0.0}, "Without transitions each one is read alone.", alone),
+        Lesson({"strength": 0.0}, "Without transitions each position is read alone.", alone),
         Lesson({"strength": 1.0}, "At strength 1 the path is the model's prediction.", trained),
     ]
     most = max(frame.lead for frame in frames.values())
     for before, after in itertools.pairwise(frames):
         if (frames[before].path != frames[after].path).any():
-            fact = "Where the path jumps, two labellings score alike: the lead is small."
+            fact = "Where the path jumps, two labellings have almost the same score, so the lead is small."
             move = {"strength": after}
             lessons.append(Lesson(move, fact, lambda strength: frames[strength].lead < most / 2))
             break

@@ -144,7 +144,7 @@ _AXI = {"first": "a", "second": "x", "third": "i"}
 
 
 @lesson(
-    "After the three ink terms aai leads axi by 8 to 7. The two habit terms turn this round.",
+    "After the three ink terms aai leads axi by 8 to 7. The two habit terms put axi ahead.",
     {**_AXI, "terms": 5, "ink": 1.0, "habit": 1.0},
 )
 def _habit_turns(terms: int, first: str, second: str, third: str, ink: float, habit: float) -> bool:

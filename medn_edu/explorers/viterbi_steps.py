@@ -179,7 +179,7 @@ def _formula(table: ViterbiTable, step: int) -> str:
     t, label = divmod(step - 1, 3)
     value = f"{table.best[t, label]:.1f}"
     if not t:
-        return f"V = {value}: the ink alone"
+        return f"V = {value} (the ink alone)"
     offered = table.options[t - 1, label]
     ink = abs(table.best[t, label] - offered.max())  # no minus where rounding makes it 0
     offers = ", ".join(f"{each:.1f}" for each in offered)

@@ -41,21 +41,21 @@ def _judge_word(answer: Any) -> str | None:
     violations = word.losses - margins
     ahead = min(others, key=lambda row: margins[row])
     if margins[ahead] <= _TIE:
-        level = "scores just as much" if margins[ahead] > -_TIE else "scores more"
+        level = "scores just as high" if margins[ahead] > -_TIE else "scores higher"
         name = text(word.labellings[ahead])
-        return f"axi isn't read: {name} {level}. Give the true labels more ink."
+        return f"axi isn't the prediction, because {name} {level}. Give the true labels more ink."
     tied = [row for row in others if margins[row] < margins[ahead] + _TIE]
     if any(violations[row] > _TIE for row in tied):
         row = max(tied, key=lambda row: violations[row])
         name, margin, loss = text(word.labellings[row]), margins[row], word.losses[row]
         return (
-            f"the runner-up {name} violates its margin itself: {margin:.2f}, and {loss:.0f} is wanted. "
+            f"the runner-up {name} violates its margin: it's {margin:.2f}, and we want {loss:.0f}. "
             "Give the true labels more ink, or the ones next to them less."
         )
     if violations[others].max() <= _TIE:
         return (
-            "every labelling has its margin. Give the true labels less ink: which rival keeps both "
-            "liked pairs and can only be held back by ink?"
+            "no labelling violates its margin. Give the true labels less ink: which rivals also have two "
+            "liked pairs, so that only the ink keeps them behind axi?"
         )
     return None
 
