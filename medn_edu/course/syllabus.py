@@ -30,7 +30,7 @@ class Chapter:
 CHAPTERS = (
     Chapter(
         "start-here", 0, 20, (),
-        "run a notebook, train on real handwriting, and say what goes wrong with few words",
+        "run a notebook, train on real handwriting, and say what goes wrong with few training words",
     ),
     Chapter(
         "structured-prediction", 1, 40, ("start-here",),
@@ -50,7 +50,7 @@ CHAPTERS = (
     ),
     Chapter(
         "shrinkage", 5, 35, ("medn",),
-        "predict what a prior does to the weights, tell its scale from its shape, define one",
+        "predict what a prior does to the weights, tell its scale from its shape, and define your own",
     ),
     Chapter("kl-norm", 6, 35, ("shrinkage",), "tell pseudo-sparsity from sparsity"),
     Chapter(

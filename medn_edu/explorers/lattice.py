@@ -124,7 +124,7 @@ def _lessons(frames: dict[float, LatticeFrame], predicted: list[int]) -> list[Le
     most = max(frame.lead for frame in frames.values())
     for before, after in itertools.pairwise(frames):
         if (frames[before].path != frames[after].path).any():
-            fact = "Where the path jumps, two labellings have almost the same score, so the lead is small."
+            fact = "Where the path jumps, two labellings have nearly the same score: the lead is small."
             move = {"strength": after}
             lessons.append(Lesson(move, fact, lambda strength: frames[strength].lead < most / 2))
             break

@@ -54,8 +54,8 @@ def _judge_word(answer: Any) -> str | None:
         )
     if violations[others].max() <= _TIE:
         return (
-            "no labelling violates its margin. Give the true labels less ink: which rivals also have two "
-            "liked pairs, so that only the ink keeps them behind axi?"
+            "no labelling violates its margin. Give the true labels less ink: which rivals also "
+            "have two liked pairs, so that only the ink keeps them behind axi?"
         )
     return None
 
