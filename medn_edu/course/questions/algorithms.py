@@ -25,7 +25,7 @@ predict_rest = Question(
     look="Play the iterations, and see which curve each parabola touches. Then set λ = 4 and C = 1 and "
     "play them again. Last, choose the other parabolas.",
     because="Its parabolas touch the bound and not the true cost, so it comes to rest where the bound "
-    "is least.",
+    "is lowest.",
 )
 
 
@@ -39,7 +39,7 @@ def _stop() -> int:
 
 
 predict_stop = Question(
-    asks="At which iteration of Algorithm 1 is the true cost least, at λ = 4 and at λ = 36?",
+    asks="At which iteration of Algorithm 1 is the true cost lowest, at λ = 4 and at λ = 36?",
     choices=(
         "At the last one, for every λ",
         "At the same early one, for every λ",
