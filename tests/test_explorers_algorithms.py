@@ -175,7 +175,7 @@ def test_projections_shows_the_frame():
     taken = [bar.get_height() for bar in right.patches[:2]]
     assert taken == pytest.approx(np.minimum(np.abs(frame.point), frame.theta))
     for angle, distance, said in (
-        (80, 2.0, "threshold θ = 0.97, w₁ becomes exactly 0"),
+        (80, 2.0, "threshold θ = 0.97, and w₁ becomes exactly 0"),
         (
             45,
             0.5,

@@ -162,7 +162,7 @@ def _draw_weights(ax: Axes) -> Callable[[PathFrame], None]:
         (hollow[name],) = ax.plot([], [], mfc="white", clip_on=False, **style)
         hollow[name].set_in_layout(False)  # while it is empty it would be in a corner
     (caps,) = ax.plot(
-        [], [], "_", color=MUTED, ms=7, mew=1.2, label="the most that it can be in a solution"
+        [], [], "_", color=MUTED, ms=7, mew=1.2, label="upper bound on this weight in any solution"
     )
     _draw_scale(ax, _ROOM)
     ax.set_xlim(-0.8, _AT[-1] + 0.8)
@@ -236,7 +236,7 @@ def _nothing_is_zero(step: int, C: float) -> bool:
 
 
 @lesson(
-    "Near the end, a weight whose bar stays below a half is one that goes to 0.",
+    "Near the end, every weight whose bar stays well below a half is on its way to 0.",
     {"step": LAST - 3, "C": 0.05},
 )
 def _those_below_die(step: int, C: float) -> bool:
@@ -260,7 +260,7 @@ def _exact_zeros(step: int, C: float) -> bool:
     return bool(frame.gap == 0 and frame.zeros > 18 and np.allclose(frame.eta[stays], 0.5))
 
 
-@lesson("Of three near-copies at most one keeps a weight for a label.", {"step": LAST, "C": 0.05})
+@lesson("For each label, at most one of three near-copies keeps a weight.", {"step": LAST, "C": 0.05})
 def _one_copy_stays(step: int, C: float) -> bool:
     relevant = l1_path_frames(C)[step].weights[:18].reshape(-1, _N_COPIES, _N_LABELS)
     kept = np.sum(relevant > 0, axis=1)  # of the copies, for each group and label
@@ -277,10 +277,11 @@ def _noise_is_gone(step: int, C: float) -> bool:
 
 
 _CAPTION = (
-    "Above, the size of each of the 36 weights at this $\\lambda$. Three neighbouring weights belong to "
-    "one feature and three labels. A short grey line marks the most that a weight can be in a solution. "
-    "Below, the natural parameter of each weight, divided by $2\\sqrt\\lambda$, and a dashed line at "
-    "one half. Compare the two panels weight by weight: which weights keep their size?"
+    "Above, the size of each of the 36 weights at this $\\lambda$. Three neighbouring weights, one "
+    "per label, belong to one feature, or to the transitions from one label. A short grey line marks the "
+    "largest size that a weight can have in any solution. Below, the natural parameter of each weight, "
+    "divided by $2\\sqrt\\lambda$, and a dashed line at one half. Compare the two panels weight by weight: "
+    "which weights keep their size?"
 )
 
 

@@ -123,7 +123,7 @@ def _magnitudes(ax: Axes) -> tuple[Show, list[Artist]]:
     ax.set(xlim=(-0.42, 2.1), ylim=(0, _REACH), ylabel="size of the weight")
     ax.set_xticks([0, 1], ["$|w_1|$", "$|w_2|$"])
     ax.tick_params(axis="x", length=0, labelsize=11)
-    ax.set_title("What each weight loses", pad=18)
+    ax.set_title("What each weight gives up", pad=18)
 
     def show(frame: ProjectionFrame) -> None:
         sizes, theta = np.abs(frame.point), frame.theta
@@ -157,7 +157,7 @@ def _on_l1(frame: ProjectionFrame) -> str:
     for k, name in enumerate(("w₁", "w₂")):
         if frame.on_l1[k] == 0:
             becomes = f"{name} {'becomes exactly' if k in frame.zeros else 'stays'} 0"
-    return f"{_text(frame.on_l1)} with threshold θ = {frame.theta:.2f}, {becomes}"
+    return f"{_text(frame.on_l1)} with threshold θ = {frame.theta:.2f}, and {becomes}"
 
 
 def _on_l2(frame: ProjectionFrame) -> str:
@@ -169,7 +169,7 @@ def _on_l2(frame: ProjectionFrame) -> str:
 
 
 @lesson(
-    "Near an axis the L1 projection is a corner. The small weight becomes exactly 0 there, and the L2 "
+    "Near an axis the L1 projection is a corner. The small weight becomes exactly 0 there, while the L2 "
     "projection keeps it.",
     {"angle": 15, "distance": 1.8},
 )
@@ -179,7 +179,7 @@ def _to_a_corner(angle: float, distance: float) -> bool:
 
 
 @lesson(
-    "Between the dashed lines both weights lose the same amount θ, and neither becomes 0.",
+    "Between the dashed lines both weights give up the same amount θ, and neither becomes 0.",
     {"angle": 60, "distance": 1.2},
 )
 def _to_an_edge(angle: float, distance: float) -> bool:
@@ -188,7 +188,10 @@ def _to_an_edge(angle: float, distance: float) -> bool:
     return bool(not frame.zeros and frame.theta > 0 and np.allclose(lost, frame.theta))
 
 
-@lesson("Between the balls only the L1 projection moves the point.", {"angle": 45, "distance": 0.9})
+@lesson(
+    "A point inside the L2 ball but outside the L1 ball is moved by the L1 projection only.",
+    {"angle": 45, "distance": 0.9},
+)
 def _not_enough(angle: float, distance: float) -> bool:
     frame = projection_frame(angle, distance)
     return bool(frame.theta > 0 and (frame.on_l2 == frame.point).all())

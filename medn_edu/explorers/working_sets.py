@@ -177,7 +177,7 @@ def _draw_plane(ax: Axes) -> Callable[[float, Rounds], None]:
     keys = {
         "true cost": ax.plot([], [], "-", color=MUTED, lw=1)[0],
         "cost as the working sets see it": ax.plot([], [], "--", color=palette.BLUE, lw=1.3)[0],
-        "cost they don't see": ax.fill([0], [0], color=_MISSING(0.6))[0],
+        "cost that the working sets miss": ax.fill([0], [0], color=_MISSING(0.6))[0],
         "solution": solution,
     }
     ax.figure.legend(keys.values(), keys, loc="outside lower left", ncols=2)
@@ -285,9 +285,9 @@ def _lessons() -> list[Lesson]:
 
 _CAPTION = (
     "On the left, the cost of every pair of weights: the true cost (solid contours) and the cost as the "
-    "working sets see it (dashed). Where the plane is shaded, they see too little of it. The black line "
-    "joins the solutions of the rounds so far. On the right, the two bounds and the labellings in the "
-    "working sets. Watch where the solution jumps, and what each jump does to the bounds."
+    "working sets see it (dashed). In the shaded part of the plane, the working sets underestimate the "
+    "cost. The black line joins the solutions of the rounds so far. On the right, the two bounds and the "
+    "labellings in the working sets. Watch where the solution jumps, and what each jump does to the bounds."
 )
 
 
@@ -338,7 +338,7 @@ def working_sets() -> Explorer:
         return (
             f"C = {C:g}, after round {here.number}: {here.kept.sum()} of 62 labellings are in the "
             f"working sets, {(here.alpha[here.kept] > 0).sum()} of them with a dual variable above 0. "
-            f"The weights {text(here)} truly cost {here.cost:.3f}. Lower bound {here.lower:.3f}, "
+            f"The weights {text(here)} really cost {here.cost:.3f}. Lower bound {here.lower:.3f}, "
             f"upper bound {here.upper:.3f}, {closed}.{end}"
         )
 

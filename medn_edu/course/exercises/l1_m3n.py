@@ -71,8 +71,8 @@ def _judge_broken_projection(point: Any) -> str | None:
     if np.allclose(_once(v, 1.0), project_l1_ball(v, 1.0), atol=1e-6):
         lost = (total - 1) / 3
         return (
-            f"`quick` is right here: each weight can lose the {lost:.3g} that it takes. "
-            "Make one weight too small for its share."
+            f"`quick` is right here: each weight can give up the {lost:.3g} that it takes. "
+            "Make one weight smaller than that."
         )
     return None
 

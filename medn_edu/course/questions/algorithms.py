@@ -89,9 +89,9 @@ def _regions() -> int:
 
 
 predict_regions = Question(
-    asks="Look at all points at some distance from the L1 ball's centre. For some directions the "
-    "nearest point of the ball has a weight of exactly 0. If the distance grows, are there fewer such "
-    "directions, or more?",
+    asks="Take all points at a given distance from the centre of the L1 ball. For some directions the "
+    "nearest point of the ball has a weight of exactly 0. If the distance grows, do such directions "
+    "become fewer, or more?",
     choices=("Fewer", "As many as before", "More"),
     right=_regions,
     look="Set the distance to 1.2 and play the direction. Then do the same at 2. Compare with what the "
@@ -115,8 +115,8 @@ predict_rows = Question(
     right=_rows,
     look="Step through the rounds. See whether each solution is closer to the optimum than the one "
     "before, and whether a round can make the true cost worse.",
-    because="A constraint that is never violated doesn't matter. A few of them around the optimum are "
-    "enough to prove that nothing is better.",
+    because="A constraint that is never violated doesn't matter. The few that hold "
+    "the solution in place are enough to prove that nothing is better.",
 )
 
 
@@ -134,11 +134,11 @@ def _copies() -> int:
 
 
 predict_copies = Question(
-    asks="Each feature that matters comes as three near-copies. At C = 0.05, how many of the three keep "
-    "a weight for the same label in the end?",
+    asks="Each feature that matters comes as three near-copies. At C = 0.05, how many of the three end "
+    "up with a nonzero weight for the same label?",
     choices=("All three, which share it", "Two", "One at most", "None"),
     right=_copies,
     look="Go along λ to the clean-up. See whether the other copies only get smaller or go to 0.",
-    because="Near-copies do the same work, and the L1 norm gives no discount for sharing it. So the "
-    "copy that fits a little better takes it all.",
+    because="Near-copies do the same work, and the L1 norm gives no discount for sharing it. The "
+    "copy that fits a little better takes all of that label's weight.",
 )
