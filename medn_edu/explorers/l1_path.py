@@ -260,7 +260,9 @@ def _exact_zeros(step: int, C: float) -> bool:
     return bool(frame.gap == 0 and frame.zeros > 18 and np.allclose(frame.eta[stays], 0.5))
 
 
-@lesson("For each label, at most one of three near-copies keeps a weight.", {"step": LAST, "C": 0.05})
+@lesson(
+    "For each label, at most one of three near-copies keeps a weight.", {"step": LAST, "C": 0.05}
+)
 def _one_copy_stays(step: int, C: float) -> bool:
     relevant = l1_path_frames(C)[step].weights[:18].reshape(-1, _N_COPIES, _N_LABELS)
     kept = np.sum(relevant > 0, axis=1)  # of the copies, for each group and label
@@ -277,11 +279,11 @@ def _noise_is_gone(step: int, C: float) -> bool:
 
 
 _CAPTION = (
-    "Above, the size of each of the 36 weights at this $\\lambda$. Three neighbouring weights, one "
-    "per label, belong to one feature, or to the transitions from one label. A short grey line marks the "
+    "Above, the size of each of the 36 weights at this $\\lambda$. Three neighbouring weights, one per "
+    "label, belong to one feature, or to the transitions from one label. A short grey line marks the "
     "largest size that a weight can have in any solution. Below, the natural parameter of each weight, "
-    "divided by $2\\sqrt\\lambda$, and a dashed line at one half. Compare the two panels weight by weight: "
-    "which weights keep their size?"
+    "divided by $2\\sqrt\\lambda$, and a dashed line at one half. Compare the two panels weight by "
+    "weight: which weights keep their size?"
 )
 
 

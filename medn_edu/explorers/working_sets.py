@@ -286,8 +286,9 @@ def _lessons() -> list[Lesson]:
 _CAPTION = (
     "On the left, the cost of every pair of weights: the true cost (solid contours) and the cost as the "
     "working sets see it (dashed). In the shaded part of the plane, the working sets underestimate the "
-    "cost. The black line joins the solutions of the rounds so far. On the right, the two bounds and the "
-    "labellings in the working sets. Watch where the solution jumps, and what each jump does to the bounds."
+    "cost. The black line joins the solutions of the rounds so far. On the right, the two bounds and "
+    "the labellings in the working sets. Watch where the solution jumps, and what each jump does to "
+    "the bounds."
 )
 
 
