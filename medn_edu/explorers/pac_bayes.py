@@ -293,8 +293,8 @@ def _saves_a_third(**values: Any) -> bool:
 
 _CAPTION = (
     "On the left, one bar for the sum inside the root and one for the bound, each split into its "
-    "terms. On the right, the bound for each number $N$ of training words. Above the line at 1 it says "
-    "nothing. Whatever you move, look at which term fills the first bar, and where the curve "
+    "terms. On the right, the bound for each number $N$ of training words. Above the line at 1 the "
+    "bound says nothing. Whatever you move, look at which term fills the first bar, and where the curve "
     "crosses the line. (With a large $N$ the bars are too low to see, so read the numbers next to them.)"
 )
 

@@ -10,17 +10,17 @@ from medn_edu.course.exercises._shared import bisect
 from medn_edu.course.exercises.declarations import Choice, Function, Judged, Number, differs
 from medn_edu.theory.bounds import Terms, kl_inverse
 
-_N_THROWS, _DELTA = 50, 0.05
-_BUDGET, _ROOT = math.log(1 / _DELTA) / _N_THROWS, 1 / _N_THROWS
+_RISK, _DELTA = 0.02, 0.05
+_NO_HEADS = -math.log(1 - _RISK)  # kl(0 || R), what one toss adds
 check_quiet_coin = Number(
-    right=1 - _DELTA**_ROOT,
+    right=math.ceil(-math.log(_DELTA) / _NO_HEADS),
     mistakes={
-        "pinsker": (_BUDGET / 2) ** 0.5,
-        "budget": _BUDGET,
-        "tails": _DELTA**_ROOT,
-        "delta_swapped": 1 - (1 - _DELTA) ** _ROOT,
-        "union_bound": _DELTA / _N_THROWS,
-        "one_head": 1 / _N_THROWS,
+        "rounded_down": math.floor(-math.log(_DELTA) / _NO_HEADS),
+        "pinsker": math.ceil(-math.log(_DELTA) / (2 * _RISK**2)),
+        "budget": math.ceil(-math.log(_DELTA) / _RISK),
+        "delta_swapped": math.ceil(-math.log(1 - _DELTA) / _NO_HEADS),
+        "log_10": math.ceil(-math.log10(_DELTA) / _NO_HEADS),
+        "one_head": round(1 / _RISK),
     },
 )
 

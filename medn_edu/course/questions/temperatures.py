@@ -44,13 +44,13 @@ def _longer() -> int:
 
 predict_longer = Question(
     asks="Words become twice as long, so the number of labellings is squared. How many training words "
-    "does the bound now need until it's below 1?",
+    "does it take now before the bound falls below 1?",
     choices=("26³ times as many", "Four times as many", "Twice as many", "Less than twice as many"),
     right=_longer,
     look="Move the letters from 3 to 6, and watch the dotted line. Then halve the margin instead, and "
     "compare.",
-    because="The number of labellings enters only through its logarithm, in the paper's m. Squaring the "
-    "number doubles this logarithm, and ln N, which is also in m, hardly changes.",
+    because="Only the logarithm of the number of labellings enters, in the paper's m. Squaring the "
+    "number doubles this logarithm. But ln N, which is also in m, hardly changes.",
 )
 
 # -- synthetic-study -------------------------------------------------------------------------------
