@@ -12,7 +12,7 @@ from medn_edu.theory.axi import AXI, axi_problem, text
 
 check_next_corner = Choice(right="b")
 
-check_dearer = Number(right=0.25)
+check_excess = Number(right=0.25)
 
 
 def faulty_run() -> str:
@@ -51,17 +51,17 @@ check_impossible_run = Choice(right="c")
 
 
 def _judge_certificate(alpha: Any) -> str | None:
-    """Say what is missing of a certificate of *axi* with C = 3 and lambda = 4."""
+    """Say what a certificate of *axi* with C = 3 and lambda = 4 still lacks."""
     words = [text(labels) for labels in AXI.labellings]
     if not isinstance(alpha, dict) or not alpha:
         return 'expected a dictionary, such as {"axi": 2.0, "xaa": 1.0}.'
     if unknown := [name for name in alpha if name not in words]:
-        return f"{str(unknown[0])[:20]!r} is no labelling of three letters a, x and i."
+        return f"{str(unknown[0])[:20]!r} isn't a labelling of three letters a, x and i."
     values = np.array([float(alpha.get(word, 0.0)) for word in words])
     if not np.isfinite(values).all():
         return "the dual variables must be numbers."
     if values.min() < 0:
-        return "a dual variable is negative, so the dual value is no lower bound any more."
+        return "a dual variable is negative, so the dual value is no longer a lower bound."
     if abs(values.sum() - 3) > 1e-6:
         return f"they add up to {values.sum():.3g}, not to C = 3; put the rest on axi."
     problem = axi_problem(LaplacePrior(4.0), LinearSlack(3.0), [AXI])
