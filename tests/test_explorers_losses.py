@@ -138,14 +138,14 @@ def test_soft_max_and_marginals_are_those_of_inference(with_loss):
 def test_softening_shows_the_frame_and_time_runs_from_cold_to_warm():
     frame = softening_frame(0.5, 1.25, with_loss=False)
     explorer = softening().set(epsilon=0.51, habit=1.25, with_loss=False)
-    assert f"with a gap of {frame.gap:.2f} at habit 1.25." in explorer.frame().alt
+    assert f"with an excess of {frame.gap:.2f} at habit 1.25." in explorer.frame().alt
     left = explorer.figure.axes[0]
     assert any(np.array_equal(line.get_ydata(), frame.curve) for line in left.lines)
     ends = [line.get_xydata() for line in left.lines if line.get_marker() == "o"]
     np.testing.assert_array_equal(ends, [[[1.25, frame.hard_loss], [1.25, frame.loss]]])
     texts = {text.get_text() for ax in explorer.figure.axes for text in ax.texts}
     shown = [*frame.marginals.ravel(), *map(frame.probability, ("axi", "aai", "aax", "xai", "iax"))]
-    assert {f"gap {frame.gap:.2f}", *(f"{p:.2f}" for p in shown)} <= texts
+    assert {f"excess {frame.gap:.2f}", *(f"{p:.2f}" for p in shown)} <= texts
     said = explorer.set(epsilon=1.0, habit=1.0, with_loss=True).summary
     assert f"soft maximum {softening_frame(1.0, 1.0).loss:.2f}, maximum 0.00" in said
     assert "at most ε log 27 = 3.30" in said

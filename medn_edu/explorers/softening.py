@@ -136,7 +136,7 @@ def _losses(ax: Axes) -> Show:
         curve_text.set_text(f"soft maximum at ε = {frame.epsilon:.3f}")
         band_text.set_text(f"in its band of width ε log 27 = {frame.bound:.2f}")
         hinge_text.set_visible(frame.with_loss)
-        gap_text.set_text(f"gap {frame.gap:.2f}")
+        gap_text.set_text(f"excess {frame.gap:.2f}")
 
     return show
 
@@ -199,7 +199,7 @@ def _bars(ax: Axes) -> Show:
 
 
 @lesson(
-    "At ε = 0 aai has all the probability. As ε rises to 2, the gap keeps growing inside its band.",
+    "At ε = 0 aai has all the probability. As ε rises to 2, the excess keeps growing in its band.",
     {"epsilon": 2.0, "habit": 0.5, "with_loss": True},
 )
 def _softens(epsilon: float, habit: float, with_loss: bool) -> bool:
@@ -237,7 +237,7 @@ _CAPTION = (
     "chosen temperature (thin lines: ε = 1, ½ and ¼), and the dashed line is the maximum, which is the "
     "hinge if the Hamming loss is on. The soft maximum must lie in the shaded band. Right, the "
     "probability of each label (true ones framed) and of some labellings, at the weight with the dots. "
-    "Change ε and watch the band, the gap and the probabilities together."
+    "Change ε and watch the band, the excess and the probabilities together."
 )
 
 
@@ -266,21 +266,21 @@ def softening() -> Explorer:
         for show in panels:
             show(frame)
         return (
-            f"ε = {epsilon:.3f}, habit {habit:.2f}, {'with' if with_loss else 'without'} loss: "
-            f"soft maximum {frame.loss:.2f}, maximum {frame.hard_loss:.2f}. The gap is {frame.gap:.2f}, "
-            f"at most ε log 27 = {frame.bound:.2f}. Entropy {frame.entropy:.2f}, probability of axi "
-            f"{frame.probability('axi'):.2f}."
+            f"ε = {epsilon:.3f}, habit {habit:.2f}, {'with' if with_loss else 'without'} the Hamming "
+            f"loss: soft maximum {frame.loss:.2f}, maximum {frame.hard_loss:.2f}. The excess is "
+            f"{frame.gap:.2f}, at most ε log 27 = {frame.bound:.2f}. Entropy {frame.entropy:.2f}, "
+            f"probability of axi {frame.probability('axi'):.2f}."
         )
 
     def alt(epsilon: float, habit: float, with_loss: bool) -> str:
         frame = softening_frame(epsilon, habit, with_loss)
         marginals = ", ".join(f"{p:.2f}" for p in frame.marginals[range(3), AXI.true])
         return (
-            f"Left, the loss of axi over the weight of habit, {'with' if with_loss else 'without'} "
+            f"Left, the loss of axi over the weight of habit, {'with' if with_loss else 'without'} the "
             f"Hamming loss: the curve at ε = {epsilon:.3f} in a band of width {frame.bound:.2f} above "
-            f"that at 0, with a gap of {frame.gap:.2f} at habit {habit:.2f}. Right, tiles of the node "
-            f"marginals, {marginals} for the true labels, and bars of probabilities of labellings, "
-            f"{frame.probability('axi'):.2f} for axi."
+            f"that at 0, with an excess of {frame.gap:.2f} at habit {habit:.2f}. Right, tiles of the "
+            f"node marginals, {marginals} for the true labels, and bars of probabilities of "
+            f"labellings, {frame.probability('axi'):.2f} for axi."
         )
 
     texts = [f"{epsilon:.3f}" for epsilon in TEMPERATURES]
@@ -293,7 +293,7 @@ def softening() -> Explorer:
         name="softening",
         epsilon=listed(TEMPERATURES, 1.0, "ε, temperature", texts=texts, per_second=4),
         habit=Slider(0.0, 3.0, 0.25, 0.5, label="weight of habit"),
-        with_loss=Check(True, label="with Hamming loss"),
+        with_loss=Check(True, label="with the Hamming loss"),
     )
 
 

@@ -24,7 +24,7 @@ predict_cold = Question(
     right=_cold,
     look="Untick the Hamming loss, set the weight to 0.75 and cool down to 0. Then tick it again, and "
     "see which labelling has all the probability at the end.",
-    because="Without the Hamming loss nothing demands a margin. What is left is the perceptron's loss, "
+    because="Without the Hamming loss nothing demands a margin. What's left is the perceptron's loss, "
     "which is 0 as soon as the truth is ahead.",
 )
 
