@@ -127,7 +127,7 @@ def test_a_prior_that_is_not_steep_is_refused(power):
         assert abs(prior.mean(np.array([1 - 1e-12]))[0]) < 100
         with pytest.raises(
             ValueError,
-            match=r"stays finite, about -.* the end -1 .* P1 may have no minimiser\. If eta",
+            match=r"stays finite \(about -.* to -1, the end .* P1 may have no minimiser\. If eta",
         ):
             check_prior(prior)
 

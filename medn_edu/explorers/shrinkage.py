@@ -433,7 +433,7 @@ def _names(ax: Axes) -> Show:
     }  # no line shows between two names
     look: dict[str, Any] = {"va": "center", "fontsize": 9, "bbox": paper}
     texts = {name: ax.text(0, 0, "", **look) for name in STYLES}
-    words = "leave at the top,\nfrom the left:"
+    words = "leave at the top,\nleft to right:"
     heading = ax.text(-0.97 * _ETA, 0.9 * _WEIGHT, words, color=MUTED, **look)
     longest = {"fontweight": "bold", "alpha": 0}  # keeps its room when the figure is laid out
     ax.text(1.03 * _ETA, 0, "normal-inverse", **look, **longest)
@@ -502,7 +502,7 @@ def _runs_away(**values: Any) -> bool:
 
 @lesson(
     "At equal prior variance the Laplace prior never shrinks more than the Gaussian, and it lets "
-    "large weights go.",
+    "large weights grow.",
     {"prior": "Laplace", "eta": 1.0, "lam": 4, "matched": True},
 )
 def _lets_go(prior: str, eta: float, lam: int, matched: bool) -> bool:
@@ -529,7 +529,7 @@ def _wall_moves(**values: Any) -> bool:
 
 
 @lesson(
-    "At equal prior variance, spike and slab starts like the Gaussian and lets weights go early: at "
+    "At equal prior variance, spike and slab starts like the Gaussian and lets weights grow early: at "
     "η = 1 its mean is almost six times the Gaussian's.",
     {"prior": "spike and slab", "eta": 1.0, "lam": 4, "matched": True},
 )
@@ -543,10 +543,10 @@ def _selects(prior: str, eta: float, lam: int, matched: bool) -> bool:
 
 
 _CAPTION = (
-    "Left, the chosen prior (dashed, or a grey bar where a single weight has a probability of its own) "
-    "and the posterior that tilting makes of it. Right, the posterior mean against the natural "
-    "parameter η. The thick curve belongs to the chosen prior, and its dot is where you are. The dashed "
-    "line is the Gaussian's. Compare the dot with the dashed line: is the mean smaller or larger?"
+    "Left, the chosen prior (dashed, or a grey bar at a value that has positive probability by itself) "
+    "and the posterior that results from tilting it. Right, the posterior mean against the natural "
+    "parameter η. The thick curve belongs to the chosen prior, and its dot marks the current η. The "
+    "dashed line is the Gaussian's. Compare the dot with the dashed line: is the mean smaller or larger?"
 )
 
 

@@ -182,7 +182,7 @@ def _check_steep(prior: Prior, name: str, end: float) -> None:
     if abs(mean[0]) == np.inf or second >= _STEEP * first > 0 or np.isinf(second):
         return
     raise ValueError(
-        f"mean of {name} stays finite, about {mean[-1]:.3g}, as eta goes to the end {end:.6g} of its "
-        "domain; expected a steep prior, whose mean grows without bound there. With any other one P1 "
+        f"mean of {name} stays finite (about {mean[-1]:.3g}) as eta goes to {end:.6g}, the end of its "
+        "domain; expected a steep prior, whose mean grows without bound there. With any other prior, P1 "
         f"may have no minimiser. If eta may go beyond {end:.6g}, give a larger domain."
     )

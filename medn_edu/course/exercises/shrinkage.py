@@ -9,11 +9,11 @@ from medn_edu.course.exercises.declarations import Choice, Function, Judged, Num
 
 check_posterior_mean = Number(right=2 / 3, mistakes={"without_factor_2": 1 / 3})
 
-# -- a prior that holds back at 1 and lets go at 3 -------------------------------------------------
+# -- a prior that holds a weight back at 1 and lets it grow at 3 -----------------------------------
 
 
-def _share(values: np.ndarray, chances: np.ndarray, eta: float) -> float:
-    """Return the mean at ``eta`` as a share of the mean under a Gaussian of the same variance."""
+def _ratio(values: np.ndarray, chances: np.ndarray, eta: float) -> float:
+    """Return the mean at ``eta``, divided by the mean under a Gaussian of the same variance."""
     with np.errstate(divide="ignore"):
         tilted = softmax(np.log(chances) + eta * values)
     return float(tilted @ values / (eta * (chances @ values**2)))
@@ -35,14 +35,14 @@ def _judge_prior(pairs: Any) -> str | None:
             f"its mean is {chances @ values:.3g} before any tilting. Make the prior symmetric, "
             "so that its curve starts at 0."
         )
-    near, far = _share(values, chances, 1.0), _share(values, chances, 3.0)
-    said = f"its mean is {near:.2f} of the Gaussian's at η = 1 and {far:.2f} at η = 3"
+    near, far = _ratio(values, chances, 1.0), _ratio(values, chances, 3.0)
+    said = f"its mean is {near:.2f} times the Gaussian's at η = 1 and {far:.2f} times at η = 3"
     if near >= 1 and far <= 1:
         return f"{said}. That's the other way round."
     if near >= 1:
-        return f"{said}: it lets go too early. Make the far values rarer."
+        return f"{said}: it lets the weight grow too early. Make the far values rarer."
     if far <= 1:
-        return f"{said}: it holds back all the way. Add rare values farther out."
+        return f"{said}: it holds the weight back all the way. Add rare values farther out."
     return None
 
 

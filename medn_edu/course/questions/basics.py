@@ -227,8 +227,8 @@ def _shape() -> int:
 
 
 predict_shape = Question(
-    asks="All eight priors have the same variance, 1/2. Raise η from 0 to 1. Under which of these four "
-    "priors does the posterior mean get farthest?",
+    asks="All eight priors have the same variance, 1/2. Under which of these four priors is the "
+    "posterior mean largest at η = 1?",
     choices=(
         "The box prior",
         "The Laplace prior",
