@@ -268,7 +268,11 @@ def test_another_way_of_writing_it_is_right(said: Any) -> None:
         ("check_exact_zero", (2, 1, 1e-9), "tiny, but it isn't 0"),
         ("check_late_prior", [(-4, 0.001), (-1, 0.499), (1, 0.499), (4, 0.001)], "Right"),
         ("check_late_prior", [(-1, 0.5), (1, 0.5)], "it holds the weight back all the way"),
-        ("check_late_prior", [(-1, 0.05), (0, 0.9), (1, 0.05)], "it lets the weight grow too early"),
+        (
+            "check_late_prior",
+            [(-1, 0.05), (0, 0.9), (1, 0.05)],
+            "it lets the weight grow too early",
+        ),
         ("check_late_prior", [(0, 0.5), (1, 0.5)], "Make the prior symmetric"),
         ("check_wrong_pair", [[3, 0], [-2, 5]], "Right"),
         ("check_wrong_pair", [[1, 0], [0, 0.2]], "under the second vector axi and another"),
