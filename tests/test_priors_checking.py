@@ -74,7 +74,7 @@ INTERVAL = "expected the two ends of an open interval around 0"
             Altered(GaussianPrior(), domain=(-1.0, 1.0)),
             "If eta may go beyond -1, give a larger domain",
         ),
-        (Altered(domain=(-1.0, 2.0)), "to the end -1 of its domain"),
+        (Altered(domain=(-1.0, 2.0)), "to -1, the end of its domain"),
     ],
 )
 def test_functions_that_do_not_fit_together(prior, message):
