@@ -240,8 +240,8 @@ def _saturates(prior: str, eta: float) -> bool:
 
 
 _CAPTION = (
-    "Top left, a prior (dashed, or a grey bar where a single weight has a probability of its own) and "
-    "the tilted prior, the posterior. Bottom left, the divergence as a function of the mean. Right, "
+    "Top left, a prior (dashed, or grey bars if it allows only a few values of the weight) and the "
+    "tilted prior, the posterior. Bottom left, the divergence as a function of the mean. Right, "
     "the curve Λ with its tangent at η (green, dashed). Follow the tangent back to the vertical axis, "
     "and compare the thick bar there with the one at the bottom left."
 )
