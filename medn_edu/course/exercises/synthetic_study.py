@@ -39,7 +39,7 @@ def _judge_as_good(answer: Any) -> str | None:
     if not given - {"L1-CRF"}:
         return "as far as this table can tell, some other models are as good. Whose interval contains 0?"
     if extra := [name for name in _WORSE if name in given]:
-        return f"the interval of {extra[0]} lies above 0 from end to end, so {extra[0]} errs more."
+        return f"the whole interval of {extra[0]} is above 0, so its error is higher."
     if missing := [name for name in _AS_GOOD if name not in given]:
         return (
             f"right so far, but not all: how many intervals contain 0? You have {3 - len(missing)}."
@@ -79,9 +79,9 @@ def _judge_worse_in_pairs(answer: Any) -> str | None:
     if a.ndim != 1 or b.ndim != 1:
         return "expected two plain lists of numbers, such as ([1, 2, 3, 4], [5, 6, 7, 8])."
     if len(a) != len(b):
-        return f"the lists have {len(a)} and {len(b)} numbers; each CRF needs one error of either model."
+        return f"the lists have {len(a)} and {len(b)} numbers. Each generator needs one in both."
     if len(a) < 4:
-        return "use four CRFs or more."
+        return "use four generators or more."
     if not (
         np.isfinite([a, b]).all() and min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 100
     ):
@@ -90,9 +90,7 @@ def _judge_worse_in_pairs(answer: Any) -> str | None:
     covariance = float(np.cov(a, b)[0, 1])
     ratio = math.sqrt(max(apart - 2 * covariance, 0.0) / apart) if apart > 0 else 1.0
     if min(np.ptp(a), np.ptp(b)) < 1e-9:
-        return (
-            "one of the models errs the same on each CRF, so there's nothing to share or to lose."
-        )
+        return "one of the models has the same error with every generator, so there's nothing to share."
     if ratio >= 1.25:
         return None
     if covariance > 1e-12:
@@ -227,21 +225,21 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
         ),
         (
             lambda: any(train & test for train, test in pairs),
-            "some samples both train and test, and of course a model knows those.",
+            "some samples are used for training and for testing, and of course a model knows those.",
         ),
         (lambda: not all(by_constant.values()), "some constants are never tried."),
         (
             lambda: any(len(found) == 1 for found in by_constant.values()),
-            "only one part has tested. Each part must take its turn.",
+            "only one part is used for testing. Each part must take its turn.",
         ),
         (
             lambda: all(len(test) > len(train) for train, test in pairs),
-            "it's the other way round: one part tests, and all others train.",
+            "it's the other way round: test on one part, and train on all others.",
         ),
         (
             lambda: any(sorted(found) != sorted(everyone) for found in tested),
-            "each sample must test exactly once per constant. Count them when n is not a multiple of "
-            "n_folds.",
+            "each sample must be tested exactly once per constant. Count them when n is not a "
+            "multiple of n_folds.",
         ),
         (
             lambda: any(len(found) != n_folds for found in by_constant.values()),
@@ -249,7 +247,7 @@ def _complaint(calls: list[Call], n: int, n_folds: int, constants: Sequence[floa
         ),
         (
             lambda: any(train | test != everyone for train, test in pairs),
-            "all samples that don't test must train.",
+            "train on all samples that you don't test on.",
         ),
         (
             lambda: (

@@ -71,9 +71,9 @@ def _paired() -> int:
 
 
 predict_paired = Question(
-    asks="Ten random CRFs, 10 relevant features, 50 training sequences. The L1-CRF's mean error has a "
-    "95 % interval. Now subtract M3N's error on each CRF first. How wide is the interval of the mean "
-    "difference?",
+    asks="Ten generators, 10 relevant features, 50 training sequences. The L1-CRF's mean error has a "
+    "95 % interval. Now subtract M3N's error for each generator first. How wide is the interval of "
+    "the mean difference?",
     choices=(
         "Wider, because the luck of two models adds up",
         "About as wide",
@@ -81,7 +81,7 @@ predict_paired = Question(
     ),
     right=_paired,
     look="First subtract *nothing*, then M3N's errors, and compare the bars of the L1-CRF.",
-    because="A random CRF that is hard for one model is hard for the other. What they share cancels in "
+    because="A generator that is hard for one model is hard for the other. What they share cancels in "
     "the difference.",
 )
 
@@ -97,7 +97,7 @@ def _optimism() -> int:
     models = [CRF("l2", lam, tol=1e-3).fit(X, y) for lam in np.geomspace(100, 0.01, 20)]
     unseen, truth = chains.data[50:], np.vstack(chains.target[50:])
     each = np.array([np.mean(np.vstack(list(m.predict(unseen))) != truth, axis=1) for m in models])
-    few = each.reshape(20, -1, 5).mean(axis=2)  # of the models on test parts of five sequences
+    few = each.reshape(20, -1, 5).mean(axis=2)  # of the models on test sets of five sequences
     best = few.argmin(axis=0)
     real = each.mean(axis=1)[best].mean()
     return nearest(100 * (real - few.min(axis=0).mean()), 0.0, 0.3, 3.0)
@@ -105,11 +105,11 @@ def _optimism() -> int:
 
 predict_optimism = Question(
     asks="We train a CRF with twenty values of λ and report the smallest of the twenty errors on a test "
-    "part of 5 sequences (40 labels). By how much is this number too small, on average?",
+    "set of 5 sequences (40 labels). By how much is this number too small, on average?",
     choices=(
-        "Not at all, because nothing was trained on the test part",
-        "By a few tenths of a point",
-        "By several points",
+        "Not at all, because nothing was trained on the test set",
+        "By a few tenths of a percentage point",
+        "By several percentage points",
     ),
     right=_optimism,
     look="Find the two curves at 5 test sequences, and then at 400.",
@@ -118,33 +118,28 @@ predict_optimism = Question(
 
 
 def _copies() -> int:
-    from medn_edu.studies.browser import _grouped_study, _iid_place
-    from medn_edu.studies.kit.model_errors import study_errors
+    from medn_edu.studies.browser import _grouped_study
     from medn_edu.studies.kit.stored import stored_rows
 
-    rows = [row for row in stored_rows("synthetic-iid") if row["data"] == "iid-30-100"]
-    alone = study_errors(rows, _iid_place).interval(30, 100, "L1-CRF", "L2-CRF")
     groups = _grouped_study(stored_rows("synthetic-correlated"))
     copied = groups.interval(groups.settings[0], 100, "L1-CRF", "L2-CRF")
-    assert alone is not None
     assert copied is not None
-    return 2 if copied.mean > 0 else 0 if copied.mean < alone.mean else 1
+    return 0 if not copied.excludes(0) else 1 if copied.mean < 0 else 2
 
 
 predict_groups = Question(
     asks="Each relevant feature now comes in three copies. An L2 penalty shares weight among them, and "
-    "an L1 penalty picks one. On 100 sequences the L1-CRF was ahead of the L2-CRF. What becomes of its "
-    "lead?",
+    "an L1 penalty picks one. With independent features and 100 sequences the L1-CRF was ahead of the "
+    "L2-CRF. And now?",
     choices=(
-        "It grows, because ten features are fewer than thirty",
-        "It shrinks, but the L1-CRF stays ahead",
-        "The L2-CRF overtakes it, because sharing beats picking",
+        "The two can't be told apart",
+        "The L1-CRF is still ahead, and the interval excludes 0",
+        "The L2-CRF is ahead, because sharing beats picking",
     ),
     right=_copies,
-    look="The errors of the L2-CRF are subtracted. Find the L1-CRF, and compare with the line printed "
-    "under “Why pairs”.",
-    because="Three copies carry three different noises, and an average of them is a little better than "
-    "one copy. That helps the model that shares, but the seventy useless features still cost it more.",
+    look="The errors of the L2-CRF are subtracted. Find the L1-CRF and its interval.",
+    because="The copies hardly differ, so sharing among them gains little. The seventy useless features "
+    "still cost the L2-CRF more.",
 )
 
 # -- ocr-study -------------------------------------------------------------------------------------
