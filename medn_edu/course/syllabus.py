@@ -70,7 +70,7 @@ CHAPTERS = (
         "compute Theorem 8 with its constants, say why it is vacuous and what is not",
     ),
     Chapter(
-        "synthetic-study", 12, 35, ("l1-m3n",),
+        "synthetic-study", 12, 40, ("l1-m3n",),
         "design a fair comparison of models and read a study's tables critically",
     ),
     Chapter(

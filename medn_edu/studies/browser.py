@@ -489,8 +489,8 @@ def _iid_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
     study = study_errors(rows, _iid_place)
     browser = _Browser(study, "relevant", "{} relevant features", "sequences", "random CRFs")
     frozen = (
-        "C = 1 freezes the shape of LapMEDN's regulariser. With 10 relevant features it then errs more "
-        "than with a chosen shape, whatever the number of training sequences."
+        "C = 1 freezes the shape of LapMEDN's regulariser. With 10 relevant features its error is "
+        "then higher than with a chosen shape, whatever the number of training sequences."
     )
     one_price = browser.surely_more("LapMEDN, C = 1", "LapMEDN", frozen)
     lessons = [*_sparsity_pays(browser), *one_price]
@@ -523,8 +523,8 @@ def _grouped_explorer(rows: Sequence[Mapping[str, Any]]) -> Explorer:
     study = _grouped_study(rows)
     browser = _Browser(study, "", "Relevant features in {}", "sequences", "random CRFs")
     copies = (
-        "An L1 penalty also pays where features come in copies: the L1-CRF errs less than the L2-CRF, "
-        "whatever the number of training sequences."
+        "An L1 penalty also pays where features come in copies: the L1-CRF's error is below "
+        "the L2-CRF's, whatever the number of training sequences."
     )
     lessons = browser.surely_more("L2-CRF", "L1-CRF", copies)
     opening = ("L2-CRF", "CRF", "L1-CRF", "M3N")
