@@ -251,7 +251,7 @@ def _jumps(habit: float, ink: float) -> bool:
 
 @lesson(
     "With a faint ink the hinge stays at 1, although nothing is read wrong: iax has as many liked "
-    "pairs as axi, so only more ink can push it back.",
+    "pairs as axi, so only a larger weight on the ink can push it back.",
     {"ink": 0.5, "habit": 1.5},
 )
 def _waits(habit: float, ink: float) -> bool:

@@ -96,7 +96,7 @@ check_path_or_marginals = Judged(
 
 
 def faulty_run() -> None:
-    """Print a run of sub-gradient steps on P0 of *axi*, C = 1, in which one thing went wrong."""
+    """Print a run of subgradient steps on P0 of *axi*, C = 1, in which one thing went wrong."""
     losses, differences, w = AXI.losses, AXI.differences, np.zeros(2)
     for step in range(1, 1001):
         rival = (-differences @ w).argmax()  # the fault: no loss is added

@@ -126,8 +126,8 @@ predict_faint = Question(
     ),
     right=_faint,
     look="Set the ink's weight to 0.5, play w₂, and see which labelling the hinge looks at in the end.",
-    because="In the end the hinge looks at iax, which has as many liked pairs as axi. Only more ink "
-    "could push iax back by the margin we want.",
+    because="In the end the hinge looks at iax, which has as many liked pairs as axi. Only a "
+    "larger weight on the ink could push iax back by the margin we want.",
 )
 
 
