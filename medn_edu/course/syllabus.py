@@ -37,7 +37,7 @@ CHAPTERS = (
         "score a three-letter word, run Viterbi on paper, say what a margin is",
     ),
     Chapter(
-        "two-losses", 2, 40, ("structured-prediction",),
+        "two-losses", 2, 45, ("structured-prediction",),
         "go from logistic regression to a CRF and to M3N, and write down M3N's dual",
     ),
     Chapter(
