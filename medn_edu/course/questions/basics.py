@@ -208,7 +208,7 @@ predict_mode = Question(
     ),
     right=_mode,
     look="Choose the Laplace prior, press Play for C, and watch the triangle and the dot.",
-    because="The prior has a sharp edge at 0. Tilting makes its right side flatter, but as long as "
+    because="The prior has a sharp peak at 0. Tilting makes its right side flatter, but as long as "
     "η stays below √λ the density still falls on both sides of 0. The mean moves because the tail on "
     "the right gets longer.",
 )
