@@ -67,7 +67,7 @@ CHAPTERS = (
     Chapter("epsilon", 10, 35, ("two-losses", "exact"), "see CRF and M3N as the two ends of one curve"),
     Chapter(
         "pac-bayes", 11, 35, ("medn",),
-        "compute Theorem 8 with its constants, say why it is vacuous and what is not",
+        "compute Theorem 8's bound, say why it is vacuous, and find one that isn't",
     ),
     Chapter(
         "synthetic-study", 12, 40, ("l1-m3n",),
