@@ -158,7 +158,7 @@ def test_weight_images_are_those_of_labels_seen() -> None:
     for words, known, likeness in ((1, f"{n_known} of 10 labels", "0."), (40, "10 of 10", "1.00.")):
         said = explorer.set(words=words).summary
         assert said.startswith(f"{words} training words: {known}")
-        assert f"likeness to the last images {likeness}" in said
+        assert f"similarity to the last images {likeness}" in said
         assert np.nanmax(np.abs(ax.images[0].get_array())) == pytest.approx(1), "its own scale"
 
 
@@ -167,7 +167,7 @@ def test_other_weights_teach_other_lessons() -> None:
     coefs = {5: 0 * first, 10: first, 20: -last, 30: last}
     models = {n: SimpleNamespace(classes_=np.arange(3), coef_=c) for n, c in coefs.items()}
     explorer = weight_images(models, (2, 2))
-    assert explorer.set(words=5).summary.endswith("likeness to the last images 0.00.")
+    assert explorer.set(words=5).summary.endswith("similarity to the last images 0.00.")
     models.pop(5)
     known, settle = weight_images(models, (2, 2)).lessons
     assert "Every label" in known.fact

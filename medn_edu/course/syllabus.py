@@ -74,7 +74,7 @@ CHAPTERS = (
         "design a fair comparison of models and read a study's tables critically",
     ),
     Chapter(
-        "ocr-study", 13, 35, ("l1-m3n",),
+        "ocr-study", 13, 40, ("l1-m3n",),
         "train on handwritten letters; read errors, over-fitting, weights, and what the data hide",
     ),
     Chapter(

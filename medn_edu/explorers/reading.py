@@ -117,9 +117,9 @@ def _lessons(frames: dict[str, list[ReadingFrame]]) -> list[Lesson]:
 
 
 _CAPTION = (
-    "A handwritten word. Its true letters are above, and below is what the chosen model reads. The "
-    "last row says how sure the model is of each letter. Wrong letters are framed. How sure is it of "
-    "those?"
+    "A handwritten word. The top row shows the true letters, and the row below the images shows what "
+    "the chosen model reads. The last row says how sure the model is of each letter. Wrong letters are "
+    "framed. How sure is the model of those?"
 )
 
 

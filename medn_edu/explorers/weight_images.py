@@ -58,7 +58,7 @@ def draw_weight_images(
     limit: float | None = None,
     colorbar: bool = True,
 ) -> AxesImage:
-    """Draw the weights of each label as an image: blue pixels speak for it, vermilion against.
+    """Draw the weights of each label as an image: blue pixels count for it, vermilion against.
 
     Parameters
     ----------
@@ -189,15 +189,15 @@ def _n_known(coef: np.ndarray) -> int:
     return int(np.sum(np.any(coef != 0, axis=1)))
 
 
-def _likeness(coef: np.ndarray, last: np.ndarray) -> float:
+def _similarity(coef: np.ndarray, last: np.ndarray) -> float:
     """Return the cosine between two tables of weights; nothing is like weights that are all 0."""
     lengths = np.linalg.norm(coef) * np.linalg.norm(last)
     return float(np.sum(coef * last) / lengths) if lengths else 0.0
 
 
 _CAPTION = (
-    "The weights of the pixels, one image per letter. Ink on a blue pixel speaks for the letter, and "
-    "ink on an orange pixel against it. The darker the colour, the larger the weight. Move through "
+    "The weights of the pixels, one image per letter. Ink on a blue pixel counts for the letter, and "
+    "ink on an orange pixel against it. The darker the colour, the larger the weight. Step through "
     "the numbers of training words and watch which images still change."
 )
 
@@ -251,7 +251,7 @@ def weight_images(
         title.set_text(f"{words} training words")
         return (
             f"{words} training words: {_n_known(coef)} of {len(classes)} labels have an image; "
-            f"likeness to the last images {_likeness(coef, coefs[sizes[-1]]):.2f}."
+            f"similarity to the last images {_similarity(coef, coefs[sizes[-1]]):.2f}."
         )
 
     def alt(words: int) -> str:
@@ -264,7 +264,7 @@ def weight_images(
         return _n_known(coefs[words]) < len(classes)
 
     def they_settle(words: int) -> bool:
-        alike = [_likeness(coefs[n], coefs[sizes[-1]]) for n in sizes]
+        alike = [_similarity(coefs[n], coefs[sizes[-1]]) for n in sizes]
         return bool(np.all(np.diff(alike) > 0))
 
     at_first = {"words": sizes[0]}
@@ -276,7 +276,7 @@ def weight_images(
     else:
         fact = "Every label is in the first words already, so each has an image from the start."
         first = Lesson(at_first, fact, lambda words: not some_are_blank(words))
-    fact = "The more words, the more alike the images are to the last ones."
+    fact = "The more words, the more similar the images are to the last ones."
     lessons = [first, Lesson({"words": sizes[-2]}, fact, they_settle)]
     texts = [f"{n:,}" for n in sizes]
     time = listed(sizes, sizes[-1], "training words", texts=texts, per_second=2)

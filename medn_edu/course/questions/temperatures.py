@@ -160,17 +160,17 @@ def _doubt() -> int:
 
 predict_doubt = Question(
     asks="The L2-CRF gives each letter a label, and can say how probable it thinks that label is. How "
-    "sure is it, on average, of the letters that it gets wrong?",
+    "sure is it, on average, of the labels that are wrong?",
     choices=(
-        "Just as sure as of the others",
+        "Just as sure as of the right ones",
         "Less sure, by about a third",
-        "Hardly surer than somebody who guesses one of 26 letters",
+        "Hardly surer than someone who guesses one of 26 letters",
     ),
     right=_doubt,
-    look="Choose the L2-CRF and go through the words. Compare the row of per cents under framed letters "
-    "with the rest.",
+    look="Choose the L2-CRF and go through the words. Compare the percentages under framed letters "
+    "with the others.",
     because="Where the pixels fit two labels, the labels share the probability. But the gap is "
-    "only a third, so being sure is a hint and no proof.",
+    "only a third, so a high probability is no proof that a label is right.",
 )
 
 
@@ -188,8 +188,8 @@ def _constant() -> int:
 
 
 predict_constant = Question(
-    asks="Take M3N with a chosen constant, trained on 100 words. Which of two changes moves its error "
-    "more: to use the papers' constant, or to use LapMEDN (with chosen constants) in its place?",
+    asks="Take M3N with a chosen constant, trained on 100 words. Which change moves the error more: using "
+    "the papers' constant in M3N, or replacing M3N with LapMEDN (with chosen constants)?",
     choices=("The constant, by far", "The model, by far", "Both about the same"),
     right=_constant,
     look="Read off LapMEDN's difference to M3N. Then set the reading to the optimum, and find M3N.",
@@ -201,28 +201,28 @@ predict_constant = Question(
 def _settled() -> int:
     import numpy as np
 
-    from medn_edu.explorers.weight_images import _growing_models, _likeness
+    from medn_edu.explorers.weight_images import _growing_models, _similarity
 
     models, _ = _growing_models()
     last = models[400]
     rows = dict(zip(models[100].classes_, models[100].coef_, strict=True))
     coef = np.array([rows.get(label, 0 * last.coef_[0]) for label in last.classes_])
-    return nearest(_likeness(coef, last.coef_), 0.97, 0.68, 0.1)
+    return nearest(_similarity(coef, last.coef_), 0.97, 0.68, 0.1)
 
 
 predict_settled = Question(
-    asks="An M3N has seen 100 words. Its weights are compared with those of an M3N that has seen 400: 1 "
-    "means the same images, and 0 that they have nothing in common. What do you expect?",
+    asks="An M3N was trained on 100 words. We compare its weights with those of an M3N that was trained on "
+    "400: 1 means the same images, and 0 that they have nothing in common. What do you expect?",
     choices=(
-        "More than 0.9, for there are several hundred letters in 100 words",
-        "About 0.7, so much in the images is still luck",
-        "About 0.1, for these are other words, by other hands",
+        "More than 0.9, because there are several hundred letters in 100 words",
+        "About 0.7, because much in the images is still luck",
+        "About 0.1, because most of the 400 words are other words",
     ),
     right=_settled,
-    look="Set the slider to 100 words and read the likeness below the picture. Then look for images "
+    look="Set the slider to 100 words and read the similarity below the picture. Then look for images "
     "that still change from there on.",
     because="The strong pixels are there already. The many weak ones depend on which words happened to "
-    "train.",
+    "be drawn.",
 )
 
 # -- trees -----------------------------------------------------------------------------------------
