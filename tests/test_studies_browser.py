@@ -313,7 +313,7 @@ def test_summary_counts_on_how_many_repetitions_a_model_errs_less(ocr: Explorer)
         np.mean([row["error"] for row in table if row["model"] == name]) for name in ("M3N", "CRF")
     )
     assert f", M3N −{100 * (crf - m3n):.1f} ± " in ocr.summary
-    assert ocr.summary.count("(less on 6 of 6)") == 4
+    assert ocr.summary.count("(lower on 6 of 6)") == 4
     assert "differences to CRF" in ocr.frame().alt
     ocr.set(**NO_BOX)
     assert ocr.summary.endswith("nothing to show; check another model.")
@@ -324,7 +324,7 @@ def test_the_papers_constants_take_the_place_of_chosen_ones(ocr: Explorer) -> No
     ocr.set(reading=reading, n_train=100, reference="M3N", **ALL_BOXES)
     start = f"OCR letters, {reading}, 100 training words, 6 folds: error minus that of"
     assert ocr.summary.startswith(f"{start} M3N ({FAIR}), in points")
-    assert ", M3N 20 passes +2.0 ± 0.0 (less on 0 of 6)" in ocr.summary
+    assert ", M3N 20 passes +2.0 ± 0.0 (lower on 0 of 6)" in ocr.summary
     shown, gone = ocr.summary.split(" Not in this reading: ")
     assert "LapMEDN" not in shown, "its constants are not the papers'"
     assert "LapMEDN" in gone

@@ -454,7 +454,7 @@ def _difference(frame: BrowserFrame, name: str) -> str:
     interval = frame.here[name]
     text = _error(interval, "+").replace("-", "−")
     below = sum(value < 0 for value in frame.single[name].values())
-    return text if interval.n == 1 else f"{text} (less on {below} of {interval.n})"
+    return text if interval.n == 1 else f"{text} (lower on {below} of {interval.n})"
 
 
 def _caption(each: str) -> str:
@@ -462,8 +462,8 @@ def _caption(each: str) -> str:
         "Left: each model's mean error against the amount of training data, with 95 % intervals. The "
         "rows on the right show which colour and mark belongs to which model. Right: the same models "
         f"at the shaded size. There is a small mark for each {each}, and a thin line joins the marks of "
-        f"the same {each}. The large mark is the mean, and the bar below it is its interval. Subtract "
-        "*nothing* and then the errors of a model, and compare how long the bars are."
+        f"the same {each}. The large mark is the mean, and the bar below it is its interval. First "
+        "subtract *nothing*, then the errors of a model, and compare how long the bars are."
     )
 
 
