@@ -268,7 +268,7 @@ def test_lessons_can_fail() -> None:
     for start, explorer in (
         ("Without a penalty", ocr_results(lucky)),
         ("An L1 penalty also pays", copies),
-        ("At its optimum M3N", ocr_results(with_papers_constants((0.02, -0.01)))),
+        ("Trained to its optimum, M3N", ocr_results(with_papers_constants((0.02, -0.01)))),
     ):
         [lesson] = [lesson for lesson in explorer.lessons if lesson.fact.startswith(start)]
         assert not explorer.check(lesson), start

@@ -188,8 +188,8 @@ def _constant() -> int:
 
 
 predict_constant = Question(
-    asks="Take M3N with a chosen constant, trained on 100 words. Which change moves the error more: using "
-    "the papers' constant in M3N, or replacing M3N with LapMEDN (with chosen constants)?",
+    asks="Take M3N with a chosen constant, trained on 100 words. Which change moves the error more: "
+    "using the papers' constant in M3N, or replacing M3N with LapMEDN (with chosen constants)?",
     choices=("The constant, by far", "The model, by far", "Both about the same"),
     right=_constant,
     look="Read off LapMEDN's difference to M3N. Then set the reading to the optimum, and find M3N.",
@@ -211,8 +211,8 @@ def _settled() -> int:
 
 
 predict_settled = Question(
-    asks="An M3N was trained on 100 words. We compare its weights with those of an M3N that was trained on "
-    "400: 1 means the same images, and 0 that they have nothing in common. What do you expect?",
+    asks="An M3N was trained on 100 words. We compare its weights with those of an M3N that was trained "
+    "on 400: 1 means the same images, and 0 that they have nothing in common. What do you expect?",
     choices=(
         "More than 0.9, because there are several hundred letters in 100 words",
         "About 0.7, because much in the images is still luck",
