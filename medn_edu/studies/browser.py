@@ -574,7 +574,10 @@ def ocr_results(rows: Rows | None = None) -> Explorer:
     """
     study = study_errors(stored_rows("ocr") if rows is None else rows, _ocr_place)
     browser = _Browser(study, "", "OCR letters", "words", "folds")
-    penalty = "Without a penalty the CRF's error is above the L2-CRF's, with any number of training words."
+    penalty = (
+        "Without a penalty the CRF's error is above the L2-CRF's, with any number of training "
+        "words."
+    )
     constant = (
         "Trained to its optimum, M3N has a higher error with the papers' constant than with a chosen "
         "one, with any number of training words."
