@@ -122,7 +122,7 @@ def _image(ax: Axes, title: str) -> Any:
 
 
 def _errors(ax: Axes) -> Callable[[ClearingFrame, float], None]:
-    """Draw how many pixels are wrong at each coupling up to the present one: what follows is asked."""
+    """Draw how many pixels are wrong up to the current coupling. What follows is the question."""
     (others,) = ax.plot([], [], "-", color=palette.BLUE, label="of plain parts")
     (fine,) = ax.plot([], [], "--", color=palette.VERMILION, label="of lines and corners")
     (now,) = ax.plot([0, 0], [0, 0], "o", color=MUTED, mec="white", ms=8, zorder=3, clip_on=False)
@@ -183,7 +183,7 @@ def _ones(sweep: int, coupling: float, noise: str, numbers: str) -> bool:
 _CAPTION = (
     "At the top, the noisy image, the beliefs after this sweep (dark is ink), and the wrong "
     "pixels: vermilion in lines and corners, blue elsewhere. Below, the truth, and the "
-    "share of wrong pixels for each coupling up to the present one. Compare the two kinds of "
+    "share of wrong pixels for each coupling up to the current one. Compare the two kinds of "
     "pixels as the coupling grows."
 )
 

@@ -161,7 +161,7 @@ def _tie(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:
 
 
 @lesson(
-    "With strong evidence some labelling beats beliefs of one half, and at ε = 0 the gap is closed.",
+    "With strong evidence the best labelling beats beliefs of one half, and at ε = 0 the gap is closed.",
     {"epsilon": 0.0, "evidence": 3.0, "signs": "two repel", "numbers": "trw"},
 )
 def _evidence_helps(epsilon: float, evidence: float, signs: str, numbers: str) -> bool:

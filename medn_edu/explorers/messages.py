@@ -132,7 +132,7 @@ def _scatter(ax: Axes) -> Show:
     (edges,) = ax.plot([], [], "s", color=palette.ORANGE, ms=7, label="edges", **looks)
     (nodes,) = ax.plot([], [], "o", color=palette.BLUE, ms=8, label="nodes", **looks)
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
-    ax.set(xlabel="exact marginal", ylabel="belief", title="Belief over truth")
+    ax.set(xlabel="exact marginal", ylabel="belief", title="Belief and truth")
     ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), handlelength=1)
 
     def show(frame: MessagesFrame) -> None:
@@ -225,7 +225,7 @@ _CAPTION = (
     "On the left, each node's belief in label 1, with the exact marginal in brackets. In the "
     "middle, all beliefs against the exact marginals. On the diagonal they are right. On the "
     "right, the value of the local program and its bounds, measured from the exact $\\log Z$. "
-    "Watch on which side of the diagonal the points lie, and how they move from sweep to sweep."
+    "Watch which side of the diagonal the points are on, and how they move from sweep to sweep."
 )
 
 

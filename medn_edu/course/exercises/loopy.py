@@ -51,7 +51,7 @@ def _judge_cut(answer: Any) -> str | None:
             )
         return "a cycle is left; remember the larger ones, such as the one along the rim."
     if len(removed) > 4:
-        return "no cycle is left, but the picture falls apart: some of these edges could stay."
+        return "no cycle is left, but the grid falls apart: some of these edges could stay."
     return None
 
 

@@ -301,7 +301,7 @@ def _swing() -> int:
 
 
 predict_swing = Question(
-    asks="Take Bethe's numbers (share 1) and the coupling 1.5, and let two edges repel. How do the "
+    asks="Take Bethe's numbers (share 1) and a coupling of 1.5, and let two edges repel. How do the "
     "messages behave over 24 sweeps?",
     choices=(
         "They settle close to the exact marginals",
@@ -310,8 +310,8 @@ predict_swing = Question(
         "They settle on one half at every node",
     ),
     right=_swing,
-    look="First move the share from 0 to 1 while all edges attract, and watch on which side of the "
-    "diagonal the nodes lie. Then raise the coupling, let two edges repel, and press Play.",
+    look="First move the share from 0 to 1 while all edges attract, and watch which side of the "
+    "diagonal the nodes are on. Then raise the coupling, let two edges repel, and press Play.",
     because="With two repelling edges the news that comes around a square contradicts what was sent, so "
     "each sweep corrects the one before too far. Negative counting numbers guarantee nothing.",
 )
@@ -352,7 +352,7 @@ predict_ink = Question(
     look="Step the coupling up from its lowest value, and follow the mast. Then play the sweeps, and "
     "count how many are needed.",
     because="At this strength all pixels end with one label. Paper wins because each sweep visits the "
-    "pixels row by row from the top, where nearly all is paper, and carries that label down. Ink "
+    "pixels row by row from the top, where nearly everything is paper, and carries that label down. Ink "
     "everywhere would even score higher. If you turn the image upside down, nine in ten pixels become "
     "ink.",
 )
@@ -369,7 +369,7 @@ def _gap() -> int:
 
 predict_gap = Question(
     asks="With two repelling edges and evidence 0.5, a gap is left at ε = 0 between the local program "
-    "and the exact value. What happens to the gap if the evidence is 3?",
+    "and the exact value. What happens to the gap if you raise the evidence to 3?",
     choices=(
         "It stays as it is",
         "It becomes smaller, but is not closed",
@@ -379,5 +379,5 @@ predict_gap = Question(
     right=_gap,
     look="Cool down with evidence 0.5. Then raise the evidence, and at the end set it to 0.",
     because="Beliefs of one half satisfy all edges, but they give up what the nodes prefer. If the "
-    "preferences are strong enough, some labelling scores at least as much.",
+    "preferences are strong enough, the best labelling scores more, and here no other corner beats it.",
 )
