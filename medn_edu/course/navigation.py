@@ -50,7 +50,7 @@ def slips_index() -> str:
     """Return the list of all slips: the ten for every student, then the others, chapter by chapter."""
     order = [each.slug for each in CHAPTERS]
     slips = sorted(SLIPS, key=lambda each: order.index(each.chapter))
-    parts = ["**Ten slips that will trip you**, in the order in which you meet them:\n"]
+    parts = ["**Ten slips that will trip you up**, in the order in which you meet them:\n"]
     tripping = [each for each in slips if each.trips]
     parts += [
         _entry(each, f" in [{each.chapter}]({chapter(each.chapter).file})") for each in tripping

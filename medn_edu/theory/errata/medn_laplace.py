@@ -67,7 +67,7 @@ def _how_many_weights() -> dict[str, float]:
 
 @numbers_of("scale-for-shape")
 def _same_variance() -> dict[str, float]:
-    """Mean over eta at eta = 0.1: a share below 1 is shrinkage against the standard normal."""
+    """Mean over eta at eta = 0.1: a ratio below 1 is shrinkage against the standard normal."""
     eta, as_drawn, matched = 0.1, 4.0, 2.0  # Laplace priors of variance 2 / lambda
 
     def weighted(power: int) -> float:
