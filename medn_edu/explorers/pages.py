@@ -460,10 +460,10 @@ def _names(record: Page) -> list[str]:
 
 
 _CAPTION = (
-    "Left, a product with the label of each leaf. Right, its nodes, one per row. Is there a name, "
-    "an image, a price or a description in the node? A coloured bar to the right means yes, a grey "
-    "one to the left no, and a longer bar is surer. From step 1 on, follow the orange edge, which "
-    "carries the message of the step."
+    "Left, a product with the label of each leaf. Right, its nodes, one per row, with four bars. Is "
+    "there a name, an image, a price or a description in the node? A coloured bar to the right means "
+    "yes, a grey one to the left no, and the longer the bar, the more certain the node. From step 1 "
+    "on, follow the orange edge, which carries the message of the step."
 )
 
 
@@ -553,9 +553,9 @@ def pages(
         name = _short(_names(records[record])[frame.nodes[frame.now]], 2.0)
         of_tree = n == len(records[record].tags)
         if step <= n:
-            heard, told = ("below", "its parent") if of_tree else ("after", "the leaf before it")
-            return f"“{name}” has heard everything {heard} it" + (
-                f" and tells {told}" if step < n else ""
+            side, goal = ("below", "its parent") if of_tree else ("after", "the leaf before it")
+            return f"“{name}” knows everything {side} it" + (
+                f" and sends a message to {goal}" if step < n else ""
             )
         decided = f"“{name}” is decided: {frame.labels[frame.now]}"
         if step < 2 * n:

@@ -400,7 +400,7 @@ def _lessons(shown: dict[str, _Shown], films: _Films, last: int) -> list[Lesson]
     fact = "Without edges only words have a sentiment. Nothing is known about longer phrases."
     lessons = [Lesson(move | {"edges": False}, fact, nothing_known)]
     if turns(last, first, True, True):
-        fact = "On the way up the sign turns: a phrase gets the opposite sign of one of its parts."
+        fact = "On the way up the sign flips: a phrase gets the opposite sign of one of its parts."
         lessons.append(Lesson(move, fact, turns))
     cues: set[str] = set()
     for text, each in shown.items():

@@ -24,11 +24,11 @@ def _judge_cut(answer: Any) -> str | None:
     if not nodes:
         return "something does change. Try the hint."
     if nodes == {4}:
-        return "“19” does change, but it hears only from b. What does b say without its parent?"
+        return "“19” does change, but it's linked only to b. Which label has b without its parent?"
     if nodes == {3}:
-        return "b does change. What does it tell “19” then, which prefers no by itself?"
+        return "b does change. Which label fits “19” then, which prefers no by itself?"
     if 0 in nodes:
-        return "li keeps its label: it has 4 + 4 for yes and 0 + 6 for no, and 2 more for either from b."
+        return "li keeps its label: it has 4 + 4 for yes and 0 + 6 for no, and b adds 2 to both."
     return (
         "s and “$ 24” are on the other side of li, which is still yes. So nothing changes for them."
     )

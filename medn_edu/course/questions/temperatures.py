@@ -251,7 +251,7 @@ predict_leaf = Question(
     right=_leaf,
     look="Press Play and watch both prices, “21.95” and “32.95”.",
     because="A rising message goes from a node to its parent. A leaf has nothing below it, so it gets "
-    "no message on the way up. It hears about its surroundings only on the way down.",
+    "no message on the way up. What is around it reaches it only on the way down.",
 )
 
 
