@@ -1,21 +1,22 @@
 """Max-margin and maximum-entropy Markov networks: exact, fast, and the course that explains them.
 
 Structured prediction labels many things at once: the letters of a word, the words of a sentence,
-the nodes of a tree.  Every model here scores a labelling ``y`` of a sample ``x`` by a linear
-function ``F(x, y; w) = w . f(x, y)``, in which ``f`` sums node features per label and counts
-transitions along edges, and predicts the labelling of the highest score.  Two questions about ``F``
-carry everything else, and on chains and trees both are answered exactly:
+the nodes of a tree.  Every model here scores a labelling ``y`` of a sample ``x`` with a linear
+function ``F(x, y; w) = w . f(x, y)``, where ``f`` sums the node features for each label and counts
+the transitions along the edges.  It predicts the labelling with the highest score.  Everything else
+builds on two questions about ``F``, and on chains and trees both have exact answers:
 
-* which labelling scores best?          dynamic programming over ``max``;
-* how much score is there altogether?   dynamic programming over ``log sum exp``.
+* which labelling scores best?                    dynamic programming over ``max``;
+* what do the scores of all labellings add up to? dynamic programming over ``log sum exp``.
 
-From the first come max-margin Markov networks (`M3N`; `L1M3N`, which selects features) and maximum
-entropy discrimination (`MEDN`, `LaplaceMEDN`), which learns a distribution over weights under a prior
-of your choice; from the second conditional random fields (`CRF`); `EpsilonMarkovNetwork` joins the
-two.  All are convex problems, so training ends with a *certificate*: a lower bound on the optimum, and
-the gap to it (``model.result_.relative_gap``).
+The first question leads to max-margin Markov networks (`M3N`, and `L1M3N`, which selects features).
+It also leads to maximum entropy discrimination (`MEDN`, `LaplaceMEDN`), which learns a distribution
+over weights under a prior of your choice.  The second question leads to conditional random fields
+(`CRF`), and `EpsilonMarkovNetwork` joins the two families.  All of these are convex problems, so
+training ends with a *certificate*: a lower bound on the optimum, and the gap between this bound and
+the solution (``model.result_.relative_gap``).
 
-A first model, on sequences of two kinds of nodes that are told apart by one feature:
+Here is a first model.  Its sequences have two kinds of nodes, which their features tell apart:
 
 >>> import numpy as np
 >>> import medn_edu
@@ -27,11 +28,11 @@ A first model, on sequences of two kinds of nodes that are told apart by one fea
 
 What to read next: `medn_edu.samples` (what a sample is), `medn_edu.inference` (the two
 questions), `medn_edu.problems` (the objectives and their gaps), `medn_edu.solvers` (the
-algorithms), and `medn_edu.theory.reference` (the same in a few plain lines each).  ``medn-edu lab``
-opens the course.
+algorithms), and `medn_edu.theory.reference` (the same ideas in a few plain lines of code each).
+``medn-edu lab`` opens the course.
 
 The names below are loaded when they are first used (PEP 562), so importing the package is quick and
-loads no compiler and no plotting library.
+loads neither a compiler nor a plotting library.
 """
 
 import importlib

@@ -1,8 +1,8 @@
 """Writing files in one step: a reader sees the old content or the new, never half of it.
 
 A new file is written next to the old one and then takes its name, so only regular files can be
-written, and only they are read.  A device or a pipe is refused: replacing it would lose it, and
-waiting for the other end of a pipe may take forever.
+written, and only they are read.  A device or a pipe is refused, because replacing it would destroy
+it, and waiting for the other end of a pipe may take forever.
 """
 
 import contextlib
@@ -51,9 +51,10 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a small JSON file holds, which somebody may have changed or replaced.
+    """Return the content of a small JSON file that somebody may have changed or replaced.
 
-    If it holds no JSON or far too much, a ValueError says so in words that can follow its name.
+    If the file holds no JSON, or far too much, there is a ValueError.  Its message can follow the name
+    of the file in a sentence.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("is not a regular file")
@@ -69,10 +70,10 @@ def read_json(path: Path) -> Any:
 
 @contextlib.contextmanager
 def sole_user(folder: Path) -> Iterator[None]:
-    """Use a folder while no other process does; the lock ends with the process, however it ends.
+    """Lock a folder, so that no other process uses it; the lock ends when the process does.
 
-    If another process is using the folder, this is a BlockingIOError.  Where folders cannot be
-    locked, on Windows for example, nobody is kept out.
+    If another process is using the folder, there is a BlockingIOError.  On systems that cannot lock
+    folders, such as Windows, nobody is kept out.
     """
     if fcntl is None:
         yield

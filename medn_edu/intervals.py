@@ -1,4 +1,4 @@
-"""How far values scatter, and where their mean lies: by Student's t, or by a bootstrap."""
+"""How far values scatter, and how certain their mean is: by Student's t, or by a bootstrap."""
 
 import functools
 import math
@@ -12,7 +12,7 @@ __all__ = ["bootstrap_means", "deviation", "half_interval", "student_quantile"]
 
 
 def deviation(values: ArrayLike) -> float | None:
-    """Return the standard deviation of a few values; None of a single one, which does not tell.
+    """Return the standard deviation of a few values, or None if there is only one.
 
     >>> deviation([1.0, 2.0, 3.0]), deviation([1.0])
     (1.0, None)
@@ -22,10 +22,11 @@ def deviation(values: ArrayLike) -> float | None:
 
 
 def half_interval(values: ArrayLike, level: float = 0.95, overlap: float = 0.0) -> float:
-    """Return half the length of Student's interval of the mean, which covers it as often as ``level``.
+    """Return half the length of Student's confidence interval for the mean, with confidence ``level``.
 
-    Errors in cross-validation depend on each other, as their training parts overlap.  ``overlap``, how
-    many samples test for each one that trains, makes the interval longer (Nadeau and Bengio, 2003).
+    Errors in cross-validation depend on each other, because their training sets overlap.  ``overlap``,
+    the number of test samples per training sample, makes the interval longer to account for this
+    (Nadeau and Bengio, 2003).
 
     >>> round(half_interval([1.0, 2.0, 3.0]), 3)
     2.484
@@ -43,7 +44,7 @@ def half_interval(values: ArrayLike, level: float = 0.95, overlap: float = 0.0) 
 def student_quantile(freedom: Any, level: float = 0.95) -> Any:
     """Return how many standard errors Student's interval reaches to either side of a mean.
 
-    There is one degree of freedom less than there are values.
+    ``freedom`` is the number of degrees of freedom, one less than the number of values.
 
     >>> round(float(student_quantile(9)), 3), round(float(student_quantile(1e6)), 3)
     (2.262, 1.96)
@@ -52,13 +53,14 @@ def student_quantile(freedom: Any, level: float = 0.95) -> Any:
 
 
 def bootstrap_means(table: ArrayLike) -> np.ndarray:
-    """Draw lines and columns of a table anew, independently, 10,000 times; return the sorted means.
+    """Resample the lines and the columns of a table 10,000 times, and return the sorted means.
 
-    A line's cells sum to the value whose mean is asked for, as errors of a fold, word by word.  Folds
-    train on different words but are tested on the same types, so their errors are not independent.  A
-    draw counts the cells of a column as often as the column is drawn, over the samples that there are:
-    drawn types are a little longer or shorter together.  That matters little for differences near zero,
-    but makes intervals of errors themselves too long.
+    The cells of a line add up to one of the values to average, such as the error of a fold, split up by
+    word.  Folds are trained on different words but tested on the same types of words, so their errors
+    are not independent.  That is why columns are resampled too, independently of the lines.  A draw
+    counts the cells of a column as often as the column is drawn, but divides by the original number of
+    samples.  So it ignores that the drawn types may be a little longer or shorter in all.  This matters
+    little for differences near zero, but makes intervals for the errors themselves too long.
 
     >>> means = bootstrap_means([[1.0, 2.0], [0.0, 3.0], [2.0, 1.0]])
     >>> means.shape, round(float(means.mean()), 1)

@@ -1,14 +1,14 @@
-"""Running solvers: stopping, certificates, clocks and records, written once.
+"""Running solvers: when to stop, certificates, clocks and records, in one place for all solvers.
 
-A *solver* is a generator that improves a problem and yields an `Iterate` after each pass.  It neither
-times itself, nor decides when to stop, nor prints.  All that is done here by `run`, which steps
-a solver until the problem's *certificate* says that the solution is good enough.
+A *solver* is a generator that improves a solution and yields an `Iterate` after each pass.  It does
+not time itself, decide when to stop, or print.  `run` does all of that: it steps a solver until the
+problem's *certificate* says that the solution is good enough.
 
-The certificate is the duality gap.  The primal value ``P`` at weights ``w`` is an upper bound of the
-optimum and the dual value ``D`` at dual variables ``alpha`` a lower bound, so ``P - D`` bounds how
-far ``w`` is from optimal, whatever happened on the way.  Both are computed apart, from ``weights`` and
-``alpha`` alone.  That costs a sweep over all samples, so `run` asks for it only when the solver's own
-cheap estimate says that it is time.
+The certificate is the duality gap.  The primal value ``P`` at weights ``w`` is an upper bound on the
+optimum, and the dual value ``D`` at dual variables ``alpha`` is a lower bound.  So ``P - D`` bounds how
+far ``w`` is from optimal, whatever the solver did.  Both values are computed from scratch, from
+``weights`` and ``alpha`` alone.  That costs a sweep over all samples, so `run` computes them only when
+the solver's own cheap estimate says that it is worth it.
 """
 
 import time
@@ -35,20 +35,20 @@ STUCK = "the objective can no longer be lowered in floating point"
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """What a solver yields after a pass.  Arrays are live: copy what must outlast the next pass.
+    """What a solver yields after a pass.  The next pass overwrites its arrays, so copy what you keep.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (n_weights,)
         Current weights.
     gap_estimate : float
-        The solver's own estimate of the absolute duality gap; only decides when to certify.  Infinite
-        where the solver has none.
+        The solver's own estimate of the absolute duality gap, which only decides when to compute a
+        certificate.  Infinite if the solver has no estimate.
     objective_estimate : float
-        The solver's own estimate of the primal or dual value, for judging the gap's size.  NaN is
-        allowed where the gap estimate is infinite.
+        The solver's own estimate of the primal or dual value, with which the gap is compared.  It may
+        be NaN if the gap estimate is infinite.
     n_oracle_calls : int
-        Calls of the decoding or summing oracle so far, one per sample visited.
+        Calls of the decoding or summing oracle so far, one for each visit to a sample.
     dual : callable or None
         Returns the dual variables of this iterate when called.
     stopped : str
@@ -66,7 +66,7 @@ class Iterate:
     variance: np.ndarray | None = None
 
     def certify(self, problem: Problem) -> Certificate:
-        """Compute primal and dual value at this iterate, apart and from scratch."""
+        """Compute the primal and the dual value at this iterate, each from scratch."""
         return problem.certify(self.weights, None if self.dual is None else self.dual())
 
 
@@ -79,13 +79,13 @@ class TracePoint:
     n_passes : int
         Passes so far.
     n_oracle_calls : int
-        Oracle calls so far, those of certificates included.
+        Oracle calls so far, including those of certificates.
     seconds : float
-        Time spent in the solver and its certificates so far, callbacks not counted.
+        Time spent in the solver and its certificates so far, without callbacks.
     gap_estimate, objective_estimate : float
         The solver's own estimates of the gap and of the objective.
     primal, dual : float
-        Certified values, NaN where this pass was not certified.
+        Certified values; NaN if no certificate was computed after this pass.
     """
 
     n_passes: int
@@ -108,11 +108,12 @@ class SolveResult:
     eta : ndarray or None
         Natural parameter of the posterior; for M3N equal to ``weights``.
     alpha : DualVariables or None
-        Dual variables, where the solver keeps labellings.
+        Dual variables, if the solver keeps labellings.
     primal, dual, gap, relative_gap : float
-        The certificate: upper bound, lower bound, their difference, and that relative to ``primal``.
+        The certificate: upper bound, lower bound, their difference, and this difference relative to
+        ``primal``.
     n_passes, n_oracle_calls : int
-        Work done, certificates included in the oracle calls.
+        Work done; the oracle calls include those of certificates.
     seconds : float
         Time the solver and the certificates took.
     converged : bool
@@ -124,10 +125,10 @@ class SolveResult:
     subgradient_norm : float or None
         Largest entry of the minimum-norm subgradient, for a regulariser with kinks.
     variance : ndarray or None
-        Posterior variances of the weights, where there is a posterior.
+        Posterior variances of the weights, if there is a posterior.
     marginals : Dual, LocalPoint or None
-        Dual variables of a solver that keeps no labellings, mostly `medn_edu.problems.DualMarginals`, or
-        messages and beliefs.
+        For a solver that keeps no labellings: its dual variables, mostly
+        `medn_edu.problems.DualMarginals`, or its messages and beliefs.
     """
 
     weights: np.ndarray
@@ -163,22 +164,22 @@ def run(
     callback: Callable[[TracePoint], Any] | None = None,
     record: Callable[[int, Iterate], Any] | None = None,
 ) -> SolveResult:
-    """Pull iterates until a certificate says that the solution is good enough.
+    """Run a solver until a certificate says that the solution is good enough.
 
     Parameters
     ----------
     iterates : iterable of Iterate
-        A solver at work; one iterate per pass.
+        The solver: it yields one iterate per pass.
     problem : Problem
-        What is being solved; asked for certificates.
+        The problem that is being solved, which computes the certificates.
     tol : float
         Relative duality gap at which to stop.
     max_iter : int
         Largest number of passes.
     callback : callable, optional
-        Called with a `TracePoint` after each pass; a true answer ends the run.
+        Called with a `TracePoint` after each pass.  If it returns something true, the run ends.
     record : callable, optional
-        Called with the number of the pass and its live iterate, of which it may keep copies.
+        Called with the number of each pass and its iterate, whose arrays it must copy to keep them.
 
     Returns
     -------

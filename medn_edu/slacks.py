@@ -16,13 +16,14 @@ The linear price fixes the total at ``C``, so no sample can weigh more than that
 is.  The true labelling has a dual variable too, which takes up what the wrong labellings leave.
 With the other two prices the total is free, and only wrong labellings have dual variables above 0.
 
-Prices are convex and never decrease.  A slack below the least one costs what the least one costs.
+Prices are convex and never decrease.  A slack below ``least`` costs as much as ``least`` does.
 
-Another price is a dataclass here that inherits from `Slack`, with a place in `check_slack`, and in
-`medn_edu.kernels.tilting` a number in ``SLACKS`` under the name that ``compiled`` returns, a branch in
-`slack_slopes` and one in `slack_gap`; the readable twins are in `medn_edu.theory.frank_wolfe` and
-`medn_edu.theory.medn`.  Where its conjugate ends, as the exponential slack's does at ``c``, line
-searches must end as well; these are the lines that mention ``EXPONENTIAL_SLACK``.
+To add another price, write a dataclass here that inherits from `Slack`, and add it to `check_slack`.
+Then edit `medn_edu.kernels.tilting`: add a number to ``SLACKS`` under the name that ``compiled``
+returns, a branch in `slack_slopes` and one in `slack_gap`.  The readable versions of these functions
+are in `medn_edu.theory.frank_wolfe` and `medn_edu.theory.medn`.  If the domain of the conjugate ends,
+as that of the exponential slack does at ``c``, line searches must end there too.  The lines that
+mention ``EXPONENTIAL_SLACK`` show how.
 """
 
 # ruff: noqa: D102  # Slack says what each method is for
@@ -44,7 +45,7 @@ class Slack(ABC):
 
     @property
     def least(self) -> float:
-        """Least slack: what a sample pays for even if no margin is violated."""
+        """Least slack, which every sample has even if no margin is violated."""
         return 0.0
 
     @property
@@ -58,7 +59,7 @@ class Slack(ABC):
 
     @abstractmethod
     def conjugate(self, total: np.ndarray) -> np.ndarray:
-        """Conjugate ``U*(s)`` at totals ``s``: the largest ``s xi - U(xi)`` of all slacks."""
+        """Conjugate ``U*(s)`` at totals ``s``: the largest ``s xi - U(xi)`` over all slacks."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class LinearSlack(Slack):
     """Linear price ``C * xi`` of a margin violation, the papers' choice.
 
     A sample that violates no margin pays nothing.  Larger values of ``C`` fit the training data
-    harder.
+    more closely.
 
     >>> LinearSlack(C=2.0).penalty(np.array([0.0, 1.5]))
     array([0., 3.])
@@ -122,9 +123,9 @@ class QuadraticSlack(Slack):
 class ExponentialSlack(Slack):
     """Price ``c * xi - 1 - log(c * xi)``, the divergence from an exponential prior over the slack.
 
-    Here the margins themselves are random, with prior ``c * exp(-c * xi)`` over the slack, and a
-    mean slack of ``xi`` costs its divergence from this prior (Jaakkola, Meila and Jebara 1999).  A
-    mean of ``1 / c`` costs nothing, so every margin may fall short by that much.  Beyond it the
+    Here the margins themselves are random, with prior ``c * exp(-c * xi)`` over the slack.  A mean
+    slack of ``xi`` costs its divergence from this prior (Jaakkola, Meila and Jebara 1999).  A mean
+    of ``1 / c`` costs nothing, so every margin may fall short by that much.  Above ``1 / c`` the
     price grows almost linearly.  As with the linear slack, no sample weighs more than ``c``.
 
     >>> slack = ExponentialSlack(c=2.0)
@@ -159,7 +160,7 @@ class ExponentialSlack(Slack):
 
 
 def check_slack(slack: Any) -> Slack:
-    """Return ``slack`` if it is one that the compiled code knows."""
+    """Return ``slack`` if it is one that the compiled code can handle; otherwise a TypeError."""
     if type(slack) not in (LinearSlack, QuadraticSlack, ExponentialSlack):
         raise TypeError(
             f"slack is {shown(slack)}; expected LinearSlack(C), QuadraticSlack(C) or "

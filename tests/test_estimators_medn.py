@@ -425,7 +425,7 @@ def test_only_known_estimators_are_made_from_a_file(name, tmp_path):
     path = tmp_path / "model.npz"
     MEDN().fit(X, Y).save(path)
     tampered(path, lambda header: header.update(estimator=name))
-    told = r"holds a model of the kind .*LaplaceMEDN, M3N, MEDN"
+    told = r"holds a model of the unknown class .*LaplaceMEDN, M3N, MEDN"
     if not isinstance(name, str):
         told = r"is not a readable model .*'estimator'"
     with pytest.raises(ValueError, match=told):

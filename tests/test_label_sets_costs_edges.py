@@ -547,7 +547,7 @@ PARAMETERS = [
     (MEDN(label_costs={"b": np.nan}), "label_costs['b'] is nan; expected a finite number > 0."),
     (L1M3N(label_costs={"b": 1e101}), "label_costs['b'] is 1e+101; expected a number between 1e-1"),
     (L1M3N(label_costs={"b": 1e20}), "sample 0 of X has a labelling that costs 1e+20; expected la"),
-    (EpsilonMarkovNetwork(loss=None, label_costs={}), "loss is None and label_costs are given; exp"),
+    (EpsilonMarkovNetwork(loss=None, label_costs={}), "loss is None, so label_costs have no lo"),
 ]  # fmt: skip
 
 

@@ -162,5 +162,5 @@ def test_what_is_no_prior(thing, message):
 def test_variances_for_another_number_of_weights():
     prior = GaussianPrior([1.0, 2.0])
     assert check_prior(prior, n_weights=2) is prior
-    with pytest.raises(ValueError, match=r"each of 2 weights and was asked .* shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"each of 2 weights, but eta or mu has shape \(3,\)"):
         check_prior(prior, n_weights=3)

@@ -125,5 +125,5 @@ def test_stretched_names_the_first_tilt_outside():
 def test_not_told():
     own = Own(priors.LaplacePrior())
     for prior in (own, own.stretched(2.0)):
-        with pytest.raises(TypeError, match="Own does not tell how to draw"):
+        with pytest.raises(TypeError, match="Own does not say how to draw"):
             draw(prior, [0.0])

@@ -430,7 +430,7 @@ def test_what_a_file_cannot_hold_is_said(tmp_path):
         ([words, CRF()], "This CRF instance is not fitted"),
         (CRF(), "This CRF instance is not fitted"),
         ([SequenceVectorizer(), tags], "This SequenceVectorizer instance is not fitted"),
-        ([other, tags], "the vectorizer of this Pipeline makes 29 features and its estimator was"),
+        ([other, tags], "the vectorizer of this Pipeline makes 29 features, but its estimator was"),
     ):
         model = make_pipeline(*model) if isinstance(model, list) else model
         assert refusal(save_model, model, tmp_path / "model.npz").startswith(said)

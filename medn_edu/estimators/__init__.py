@@ -1,15 +1,15 @@
-"""Estimators: structured models with scikit-learn's manners.
+"""Estimators: structured models with scikit-learn's interface.
 
-Every model of the family scores a labelling ``y`` of a sample ``x`` by ``F(x, y; w) = w . f(x, y)``,
-where the joint feature vector ``f`` sums the features of the nodes, per label, and counts the
-transitions along the edges.  All models predict by ``argmax_y F``; they differ in how they choose ``w``:
+Every model scores a labelling ``y`` of a sample ``x`` by ``F(x, y; w) = w . f(x, y)``.  The joint
+feature vector ``f`` sums the features of the nodes for each label, and counts the transitions along the
+edges.  All models predict ``argmax_y F``.  They differ in how they choose ``w``:
 
 ======================  =====================================================================
 `M3N`                   maximum margin Markov network: ``|w|^2 / 2`` (or an elastic net)
                         ``+ C sum_i xi_i``, with the
                         largest violation
                         ``xi_i = max_y [loss_i(y) - w . (f(x_i, y_i) - f(x_i, y))]``
-`MEDN`                  maximum entropy discrimination: the same with any prior in the place of
+`MEDN`                  maximum entropy discrimination: the same with any prior in place of
                         ``|w|^2 / 2``, a posterior distribution over weights, and other slacks
 `LaplaceMEDN`           MEDN with a Laplace prior, exact or by the papers' variational method
 `L1M3N`                 ``|w|_1 / 2 + C sum_i xi_i``, which selects features, in four ways
@@ -19,17 +19,17 @@ transitions along the edges.  All models predict by ``argmax_y F``; they differ 
                         of ``max_y``; at ``epsilon = 1`` and without the loss it is the CRF
 ======================  =====================================================================
 
-Samples are arrays, one row per node, for chains, or `Forest` objects, whose edges may have types and
-features, and whose nodes may be told which labels they can have.  An estimator works in
-`sklearn.base.clone`, `GridSearchCV` and `cross_val_score`; it is no `ClassifierMixin`, whose checks
-expect one label per sample.
+If the nodes of a sample form a chain, the sample is an array with one row per node.  Otherwise it is a
+`Forest` or a `Graph`.  These can also give edges types and features, and restrict the labels that a
+node may have.  Estimators work with `sklearn.base.clone`, `GridSearchCV` and `cross_val_score`.  They
+do not inherit from `ClassifierMixin`, because scikit-learn's checks then expect one label per sample.
 
 To add a model, write a file here with a dataclass that inherits from `MarkovNetwork`.  Its fields are
 the parameters, ``_problem`` returns what is minimised, and ``_iterates`` returns the solver.  A model
 with a prior and a slack inherits from ``PriorNetwork`` and needs only ``_prior`` and ``_slack``.
 ``epsilon.py`` and ``medn.py`` are examples, and ``base.py`` says what `MarkovNetwork.fit` does with
-them.  Then add the model's name here, in ``medn_edu/__init__.py`` and, so that a saved one can be
-loaded, in ``loading.py``.
+these methods.  Then add the model's name here and in ``medn_edu/__init__.py``.  Add it to
+``loading.py`` too, so that a saved model can be loaded.
 """
 
 from medn_edu.estimators.base import MarkovNetwork

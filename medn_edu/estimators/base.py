@@ -1,4 +1,4 @@
-"""What all models share: training, prediction and saving around a choice of the weights.
+"""What all models share: training, prediction and saving.
 
 `MarkovNetwork.fit` takes the same six steps for every model:
 
@@ -59,10 +59,10 @@ _TINY_TOL = 1e-300  # so small that a run makes all its steps, unless the gap is
 
 @dataclass(eq=False, repr=False)
 class MarkovNetwork(BaseEstimator):
-    """What all models share: everything but the choice of the weights.
+    """Base class of all models, with everything except the choice of the weights.
 
-    Models are dataclasses: their constructors store the parameters untouched, as scikit-learn asks.
-    See `M3N` for those that all models share.
+    Models are dataclasses: their constructors store the parameters untouched, as scikit-learn requires.
+    `M3N` describes the parameters that all models share.
 
     Attributes
     ----------
@@ -71,13 +71,13 @@ class MarkovNetwork(BaseEstimator):
     coef_ : ndarray of shape (n_labels, n_features)
         Weights of the node features.
     transitions_ : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Weights of the transitions, ``[type, parent's label, child's label]``.  With edge features each
-        type has as many tables, one after the other.
+        Weights of the transitions, ``[type, parent's label, child's label]``.  With edge features, each
+        type has one table per feature, one after the other.
     eta_ : ndarray of shape (n_weights,)
-        ``sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of the dual solution, in the order of
+        ``sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` at the dual solution, in the order of
         ``weights_``.
     n_features_in_ : int
-        Width of the node features.
+        Number of node features.
     n_edge_features_in_ : int
         Number of edge features, 0 if there are none.
     result_ : SolveResult
@@ -102,12 +102,13 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Each an array or sparse matrix of shape (n_nodes, n_features), which is a chain, or a
-            `Forest` or `Graph`, which may also tell edges apart and say which labels a node may have.
+            Each sample is an array or sparse matrix of shape (n_nodes, n_features), which stands for a
+            chain, or a `Forest` or `Graph`.  These can also give edges types and features, and restrict
+            the labels that a node may have.
         y : sequence of label sequences
-            One label per node; any hashable values.
+            One label per node.  Any hashable values can be labels.
         sample_weight : array_like of shape (n_samples,), optional
-            How often each sample counts; positive.
+            How often each sample counts: positive numbers, by default 1.
 
         Returns
         -------
@@ -122,7 +123,7 @@ class MarkovNetwork(BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If training ended before it reached ``tol``; the message says what it reached.
+            If training ended before it reached ``tol``; the message says how far it came.
         """
         n_jobs = check_jobs(self.n_jobs)
         with one_blas_thread():
@@ -140,15 +141,16 @@ class MarkovNetwork(BaseEstimator):
         return self
 
     def critical_constant(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the constant at which the first weight leaves zero, as the start of a path.
+        """Return the constant at which the first weight leaves zero, where a path of models can start.
 
-        Only models with an L1 term have one.  For `CRF` it is the ``lam`` from which on all weights are
-        0: the largest magnitude of the gradient at zero, with an elastic net divided by ``l1_ratio``.
-        For `L1M3N`, and `M3N` with ``l1_ratio > 0``, it is the ``C`` up to which zero weights are
-        optimal, the solution of a small linear program (`medn_edu.solvers.critical_constant`).  The
-        number is proved optimal from that side, and exact to a relative ``1e-6``.
+        Only models with an L1 term have such a constant.  For `CRF` it is the smallest ``lam`` at which
+        all weights are 0.  It equals the largest magnitude in the gradient at zero weights, divided by
+        ``l1_ratio`` for an elastic net.  For `L1M3N`, and for `M3N` with ``l1_ratio > 0``, it is the
+        largest ``C`` at which zero weights are optimal.  A small linear program finds it
+        (`medn_edu.solvers.critical_constant`).  At the constant returned, zero weights are proved
+        optimal, and the constant is exact to a relative ``1e-6``.
 
-        The model itself stays as it is: nothing is learned, and its ``lam`` or ``C`` does not matter.
+        The model itself does not change: nothing is learned, and its own ``lam`` or ``C`` plays no role.
 
         Parameters
         ----------
@@ -158,7 +160,8 @@ class MarkovNetwork(BaseEstimator):
         Returns
         -------
         float
-            Where no weight ever leaves zero, infinity for max-margin models, and 0 for a `CRF`.
+            The constant.  If no weight ever leaves zero, it is infinite for max-margin models and 0 for
+            a `CRF`.
 
         Raises
         ------
@@ -187,7 +190,7 @@ class MarkovNetwork(BaseEstimator):
         if not (isinstance(net, ElasticNet) and net.l1 > 0):
             raise AttributeError(
                 f"this {type(self).__name__} has no critical_constant, because it has no L1 term; "
-                "expected L1M3N, M3N with l1_ratio > 0, or CRF with penalty='l1', or "
+                "expected L1M3N, M3N with l1_ratio > 0, CRF with penalty='l1', or CRF with "
                 "penalty='elasticnet' and l1_ratio > 0."
             )
         name = f"{type(self).__name__} at its critical constant"
@@ -225,9 +228,9 @@ class MarkovNetwork(BaseEstimator):
     def _require_forests(self, samples: SampleSet) -> None:
         if isinstance(samples, GraphSamples):
             raise ValueError(
-                f"sample {samples.first_with_cycle} of X is a graph with cycles, and "
-                f"{type(self).__name__} is trained on graphs without; expected graphs without cycles, "
-                "or one of EpsilonMarkovNetwork, CRF and M3N, which approximate."
+                f"sample {samples.first_with_cycle} of X is a graph with cycles, on which "
+                f"{type(self).__name__} cannot be trained; expected graphs without cycles, or use "
+                "EpsilonMarkovNetwork, CRF or M3N, which solve an approximation."
             )
 
     def _problem(self, data: LabelledSamples, n_jobs: int) -> Problem:
@@ -258,9 +261,9 @@ class MarkovNetwork(BaseEstimator):
         )
         if not fits:
             raise ValueError(
-                "warm_start continues from the last fit, but these samples have another set of "
-                "labels, feature width, edges, edge_table or lengths; expected the same, or "
-                "warm_start=False."
+                "warm_start continues from the last fit, but these samples differ from it in their "
+                "labels, number of features, edges, edge_table or lengths; expected the same as "
+                "before, or warm_start=False to start from scratch."
             )
         return self.result_
 
@@ -322,10 +325,11 @@ class MarkovNetwork(BaseEstimator):
 
     @property
     def weights_(self) -> np.ndarray:
-        """All weights in one vector, ``concatenate([coef_.ravel(), transitions_.ravel()])``, a copy.
+        """A copy of all weights, in one vector: ``concatenate([coef_.ravel(), transitions_.ravel()])``.
 
-        A Potts table has one weight there, that of its diagonal.  So does an Ising table.  With Ising
-        tables, node weights are those of the second label; the first label has their negatives.
+        A Potts table has only one weight in this vector, that of its diagonal, and so has an Ising
+        table.  With Ising tables, the node weights in the vector are those of the second label.  The
+        first label has their negatives.
         """
         check_is_fitted(self, "coef_")
         return self._weight_shape.weights(self.coef_, self.transitions_)
@@ -338,7 +342,7 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples with the feature width of training.
+            Samples with as many features as in training.
 
         Returns
         -------
@@ -357,8 +361,8 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`.  A label that training did not see counts as wrong, as it must where whole
-            groups are left out in cross-validation.
+            As in `fit`.  A label that training did not see counts as wrong.  This can happen when
+            cross-validation leaves out whole groups.
 
         Returns
         -------
@@ -375,8 +379,8 @@ class MarkovNetwork(BaseEstimator):
         true, unseen = encode_seen_labels(y, samples, self.classes_.tolist())
         if unseen:
             warn_user(
-                f"y has labels at {(true < 0).sum()} of {len(true)} nodes that training did not see, "
-                f"so they count as wrong: {unseen}.",
+                f"y has, at {(true < 0).sum()} of {len(true)} nodes, labels that training did not see, "
+                f"so these nodes count as wrong: {unseen}.",
                 UserWarning,
             )
         codes, _ = self._best(potentials)
@@ -389,15 +393,15 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples with the feature width of training.
+            Samples with as many features as in training.
         y : sequence of label sequences, optional
-            The labellings to score; by default the best ones.
+            The labellings to score.  By default, each sample's best labelling.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Scores; minus infinity for a labelling with a forbidden transition, or a label that its
-            node may not have.
+            Scores.  A labelling with a forbidden transition, or with a label that its node may not
+            have, scores minus infinity.
         """
         potentials = self._potentials(X)
         if y is None:
@@ -410,14 +414,14 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples with the feature width of training.
+            Samples with as many features as in training.
         temperature : float, default=1.0
-            Positive; small values concentrate on the best labelling.
+            Positive.  Small values concentrate the probability on the best labelling.
 
         Returns
         -------
         list of ndarray of shape (n_nodes, n_labels)
-            Marginals, rows sum to 1; columns in the order of ``classes_``.
+            Marginals.  Each row sums to 1, and columns are in the order of ``classes_``.
         """
         check_positive("temperature", temperature)
         potentials = self._potentials(X)
@@ -426,22 +430,22 @@ class MarkovNetwork(BaseEstimator):
     def predict_edge_marginals(self, X: Any, temperature: float = 1.0) -> list[np.ndarray]:
         """Return the probability of each pair of labels at each edge.
 
-        What `predict_marginals` says of nodes, this says of edges.  Each is found at its child.
+        This is `predict_marginals` for edges instead of nodes.  Each edge is listed at its child.
 
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples with the feature width of training.
+            Samples with as many features as in training.
         temperature : float, default=1.0
-            Positive; small values concentrate on the best labelling.
+            Positive.  Small values concentrate the probability on the best labelling.
 
         Returns
         -------
         list of ndarray of shape (n_nodes, n_labels, n_labels)
-            At each node the marginals of the edge from its parent, ``[parent's label, child's label]``,
-            in the order of ``classes_``.  Each table sums to 1; those of roots, which have no parent,
-            are zeros.  A `Graph` has a table for each of its ``edges`` instead, ``[first node's label,
-            second node's label]``.
+            For each node, the marginals of the edge from its parent, indexed ``[parent's label, child's
+            label]`` in the order of ``classes_``.  Each table sums to 1.  Roots have no parent, so their
+            tables are zeros.  A `Graph` has a table for each of its ``edges`` instead, indexed ``[first
+            node's label, second node's label]``.
 
         Examples
         --------
@@ -469,18 +473,18 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         X : sequence of samples, or Samples
-            Samples with the feature width of training.
+            Samples with as many features as in training.
         k : int, default=1
-            How many; where fewer labellings are allowed, fewer are returned.
+            Number of labellings per sample.  If fewer are allowed, fewer are returned.
 
         Returns
         -------
         list of list of (labels, score)
-            Per sample, best first.
+            For each sample, its labellings with their scores, the best one first.
 
         Examples
         --------
-        The three best labellings of a short sentence, and how far they lie apart:
+        The three best labellings of a short sentence, with their scores:
 
         >>> import numpy as np
         >>> from medn_edu import M3N
@@ -507,7 +511,7 @@ class MarkovNetwork(BaseEstimator):
         ]
 
     def margins(self, X: Any, y: Any) -> np.ndarray:
-        """Return by how much the true labelling beats the best other one (negative if it loses).
+        """Return by how much each true labelling beats the best other one (negative if it loses).
 
         Parameters
         ----------
@@ -554,7 +558,7 @@ class MarkovNetwork(BaseEstimator):
         Parameters
         ----------
         path : str or Path
-            File to write; replaced in one step if it exists.  `medn_edu.load_model` reads it.
+            File to write.  An existing file is replaced in one step.  `medn_edu.load_model` reads it.
 
         Raises
         ------

@@ -24,43 +24,45 @@ _WARM = 0.1  # the lowest temperature at which visits beat softening
 
 @dataclass(eq=False, repr=False)
 class EpsilonMarkovNetwork(GraphNetwork):
-    """Markov network at a temperature, from M3N to CRF (Hazan and Urtasun 2010).
+    """Markov network with a temperature, which leads from M3N to CRF (Hazan and Urtasun 2010).
 
     Minimises ``|w|^2 / 2 + C sum_i [epsilon log sum_y exp((loss_i(y) + F(x_i, y)) / epsilon) -
     F(x_i, y_i)]``, with ``F(x, y) = w . f(x, y)``.  With ``epsilon = 0`` the soft-max becomes the
-    maximum, and this is `M3N`; with ``epsilon = 1`` and without the loss it is the `CRF` with ``lam =
-    1 / C``.  With the loss the optimum is never below that of M3N, and above it by at most ``C epsilon
-    sum_i log |Y_i|``, where ``|Y_i|`` is the number of labellings of sample ``i``.  At every temperature
-    the solution comes with its duality gap.  Where features are many and sparse, as those of text, and
-    ``epsilon`` is at least 0.1, it is trained by visits to single samples, like `CRF`.  Otherwise M3N
-    comes first and L-BFGS then: at low temperatures the two are nearly the same problem.
+    maximum, and this is `M3N`.  With ``epsilon = 1`` and without the loss, it is the `CRF` with ``lam =
+    1 / C``.  With the loss, the optimum is never below that of M3N, and exceeds it by at most ``C
+    epsilon sum_i log |Y_i|``, where ``|Y_i|`` is the number of labellings of sample ``i``.  The solution
+    comes with its duality gap at every temperature.
 
-    On graphs with cycles, local entropies take the place of the entropy: *approximated structured
-    prediction*, whose gap is certified, too (``solved_`` says what was solved).  There `predict` takes
-    each node's most probable label under beliefs at the model's own ``epsilon``.  On other samples it
-    takes the best labelling at every ``epsilon``.
+    If features are many and sparse, like those of text, and ``epsilon`` is at least 0.1, training visits
+    samples one by one, like `CRF`.  Otherwise it solves M3N first and then continues with L-BFGS,
+    because at low temperatures the two problems are nearly the same.
+
+    On graphs with cycles, local entropies replace the entropy.  This is *approximated structured
+    prediction*, and its gap is certified too (``solved_`` says what was solved).  There `predict`
+    returns each node's most probable label under the beliefs at the model's own ``epsilon``.  On other
+    samples it returns the best labelling, whatever ``epsilon`` is.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of the losses; positive.  Larger values fit the training data harder.
+        Price of the losses; positive.  Larger values fit the training data more closely.
     epsilon : float, default=1.0
         Temperature, not negative.
     loss : {"hamming", None}, default="hamming"
         What is added to the scores of wrong labellings: the number of wrong nodes, or nothing.
     counting_numbers : str, pair of floats or None, default=None
-        For graphs with cycles, where the soft-max is approximated: how often the entropies of nodes and
-        edges count (`medn_edu.inference.loopy.norm_product`).  By default each counts once on graphs
-        with cycles.  On graphs without cycles Bethe's numbers are the default, which are exact.  If you
-        give numbers, they are used on all graphs.
+        For graphs with cycles, where the soft-max is approximated: how much the entropies of nodes and
+        edges count (`medn_edu.inference.loopy.norm_product`).  By default, each counts once on graphs
+        with cycles.  Graphs without cycles use the Bethe numbers by default, because they are exact
+        there.  If you give numbers, they are used on all graphs.
     max_iter : int, default=1000
-        Largest number of passes over the samples or, after a change to L-BFGS, iterations.
+        Largest number of passes over the samples or, once L-BFGS has taken over, of iterations.
     forbidden, label_costs, edge_table, tol, warm_start, random_state, n_jobs, verbose
         As for `M3N`; costs weight the Hamming loss.
 
     Examples
     --------
-    The cooler, the closer to M3N:
+    The lower the temperature, the closer the optimum is to that of M3N:
 
     >>> import numpy as np
     >>> from medn_edu import M3N, EpsilonMarkovNetwork
@@ -89,13 +91,13 @@ class EpsilonMarkovNetwork(GraphNetwork):
         check_choice("loss", self.loss, (None, "hamming"))
         if self.loss is None and self.label_costs is not None:
             raise ValueError(
-                "loss is None and label_costs are given; expected loss='hamming', which they weight, or "
-                "no label_costs."
+                "loss is None, so label_costs have no loss to weight; expected loss='hamming', or "
+                "label_costs=None."
             )
         if epsilon == 0 and self.loss is None:
             raise ValueError(
-                "epsilon is 0 and loss is None, a problem whose solution is to have no weights at "
-                "all; expected a positive epsilon, or loss='hamming'."
+                "epsilon is 0 and loss is None, a problem that is solved by setting all weights to 0; "
+                "expected a positive epsilon, or loss='hamming'."
             )
         if self._is_local(data.samples):
             augmented = self.loss is not None

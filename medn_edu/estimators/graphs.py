@@ -1,7 +1,7 @@
 """Models that also learn from graphs with cycles, by approximated structured prediction.
 
-Without cycles nothing is approximated.  With cycles `medn_edu.problems.LocalProblem` takes the place of
-the model's own problem, and norm-product messages take that of exact inference.
+Without cycles nothing is approximated.  With cycles, `medn_edu.problems.LocalProblem` replaces the
+model's own problem, and norm-product messages replace exact inference.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _EXACT = "exactly, because no graph has a cycle"
 
 @dataclass(eq=False, repr=False)
 class GraphNetwork(MarkovNetwork):
-    """What models that take graphs with cycles have in common.
+    """Base class of models that can learn from graphs with cycles.
 
     Attributes
     ----------
     solved_ : str
-        What was solved: the problem itself, or an approximation, and which.
+        What was solved: the problem itself, or which approximation of it.
     """
 
     _: KW_ONLY

@@ -61,71 +61,79 @@ class L1M3N(MarginNetwork):
     """Maximum margin Markov network that selects features (Zhu, Xing and Zhang, KDD 2009).
 
     Minimises ``|w|_1 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
-    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)`` (P1 of the paper), a linear program.  Few
-    weights differ from 0, and few labellings have a dual variable above 0.  Five ways to solve it:
+    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``.  This is P1 of the paper, a linear program.  In its
+    solution few weights differ from 0, and few labellings have a dual variable above 0.  There are five
+    ways to solve it:
 
     ``"path"``
-        Laplace MEDNs with ``lam`` growing, then a vertex of the linear program; with a duality gap.
+        A sequence of Laplace MEDNs with growing ``lam``, and then a vertex of the linear program; with a
+        duality gap.
     ``"proximal"``
-        Elastic nets whose squares follow their solution; with a duality gap.  Its cost grows with the
-        features that occur in the samples, so it also suits text.
+        A sequence of elastic nets, in which the squares measure the distance from the solution so far;
+        with a duality gap.  Its cost grows with the features that occur in the samples, so it also suits
+        text.
     ``"cutting_plane"``
         Algorithm 1 of the paper, stabilised; with a duality gap.
     ``"subgradient"``, ``"online_subgradient"``
-        Algorithm 2, in batch or sample by sample: sub-gradient steps on ``sum_i xi_i`` within the ball
-        ``|w|_1 <= radius``; the gap is that of this other problem.
+        Algorithm 2, in batch or sample by sample: subgradient steps on ``sum_i xi_i`` within the ball
+        ``|w|_1 <= radius``.  The gap is that of this problem with a ball.
     ``"em"``
-        Algorithm 3: M3Ns whose variances adapt.  It ends when its iterations are done and does not
-        count as converged.  After 15 the objective is mostly within 1 %, while weights of irrelevant
-        features are still on their way to 0.  A weight that has become 0 remains 0.
+        Algorithm 3: a sequence of M3Ns with variances that adapt.  It ends after a fixed number of
+        iterations and never counts as converged.  After 15 iterations the objective is mostly within 1 %
+        of the optimum, but weights of irrelevant features are still on their way to 0.  A weight that
+        has become 0 remains 0.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of margin violations; positive.  Smaller values leave fewer weights.  Does not matter
-        where ``radius`` is given; with ``lam`` it is the ``C`` of the adaptive M3N.
+        Price of margin violations; positive.  Smaller values leave fewer weights.  If ``radius`` is
+        given, ``C`` does not matter.  If ``lam`` is given, it is the ``C`` of the adaptive M3N.
     solver : str, default="auto"
-        How to train: one of these, or ``"auto"``, which is ``"path"`` with at most 1,000 samples and
-        10,000 weights, or where ``clean_up`` is given, and ``"proximal"`` elsewhere.
+        How to train: one of the solvers above, or ``"auto"``.  This chooses ``"path"`` for at most 1,000
+        samples and 10,000 weights, or if ``clean_up`` is given, and ``"proximal"`` otherwise.
     radius : float, optional
-        Largest ``|w|_1`` for the sub-gradient methods; by default that of the solution with this ``C``,
-        which the path finds first.
+        Largest ``|w|_1`` for the subgradient methods.  By default, the path first solves L1-M3N with
+        this ``C``, and the radius is the ``|w|_1`` of its solution.
     beta : float, optional
-        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods, as in the papers; by default
-        steps that adapt (see `medn_edu.solvers.projected_subgradient`).
+        Makes the subgradient methods take steps of ``1 / (2 beta sqrt(t))``, as in the papers.  By
+        default, the steps adapt (see `medn_edu.solvers.projected_subgradient`).
     lam : float, optional
-        Constant of the adaptive M3N (P2 of the paper) for EM, ``w . diag(1/tau) w + C sum_i xi_i`` with
-        ``mean(tau) = 1 / lam``; by default it adapts so that L1-M3N is solved with this ``C``.
+        For EM: the constant of the adaptive M3N (P2 of the paper), which minimises
+        ``w . diag(1/tau) w + C sum_i xi_i`` with ``mean(tau) = 1 / lam``.  By default it adapts, so that
+        EM solves L1-M3N with this ``C``.
     n_iterations : int, default=15
-        Number of quadratic programs of EM.
+        Number of quadratic programs that EM solves.
     threshold : float, optional
-        In EM a weight becomes 0 where its magnitude, relative to the mean one, is at most the square of
-        this; by default 1e-4.
+        EM sets a weight to 0 if its magnitude, relative to the mean magnitude, is at most the square of
+        this threshold.  By default 1e-4.
     clean_up : bool, optional
-        Whether the path ends at a vertex, whose zeros are exact; by default where that takes seconds.
-        Otherwise small weights are rounded to 0 as far as ``tol`` allows.
+        Whether the path ends at a vertex, where zeros are exact.  By default it does if that takes only
+        seconds.  Otherwise small weights are rounded to 0 as far as ``tol`` allows.
     tol : float, default=0.01
-        Relative duality gap at which to stop; with EM that of each quadratic program.
+        Relative duality gap at which to stop.  With EM, this is the gap of each quadratic program.
     max_iter : int, default=1000
-        Largest number of passes; with EM for each quadratic program.  With the path it is the largest
-        number of Laplace MEDNs, and of passes for each of them; with ``"proximal"``, of elastic nets.
+        Largest number of passes over the samples; with EM, for each quadratic program.  The path solves
+        at most this many Laplace MEDNs, with at most this many passes for each.  ``"proximal"`` solves
+        at most this many elastic nets.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, with any constants.
-        The path, the proximal solver and the cutting planes do; the others start afresh.
+        Whether a further fit to the same samples starts from the last solution.  The constants may
+        change in between.  The path, the proximal solver and the cutting planes can do this.  The other
+        solvers always start from scratch.
     forbidden, label_costs, edge_table, random_state, n_jobs, verbose
         As for `M3N`.
 
     Attributes
     ----------
     l1_constant_ : float
-        Constant of the L1-M3N that the solution belongs to: ``C``, or what the ball's dual variables or
-        ``lam`` say (`medn_edu.problems.l1_constant`).
+        The ``C`` of the L1-M3N that this solution belongs to: the model's own ``C``, or the one that
+        follows from ``lam`` or from the dual variables of the ball (`medn_edu.problems.l1_constant`).
     weight_bounds_ : ndarray of shape (n_weights,)
-        How large each weight can be in any solution, in the order of ``weights_``; an AttributeError,
-        as for ``certified_zeros_``, if this is the solution of another problem (a ball, or ``lam``).
+        How large each weight can be in any solution, in the order of ``weights_``.  If the model solved
+        another problem (with a ball, or with ``lam``), this attribute and ``certified_zeros_`` raise an
+        AttributeError.
     certified_zeros_ : ndarray of bool, shape (n_weights,)
-        Which weights are 0 in every solution, or can cost no more than a millionth of the objective;
-        none unless the gap is closed, so ask for a ``tol`` of 1e-6 or less.
+        Which weights are 0 in every solution, or can cost no more than a millionth of the objective.
+        There are none unless the gap is closed, so train with a ``tol`` of 1e-6 or less.
     dead_features_ : ndarray of bool, shape (n_weights,)
         Which weights are exactly 0.
 
@@ -156,7 +164,7 @@ class L1M3N(MarginNetwork):
 
     @property
     def l1_constant_(self) -> float:
-        """Constant of the L1-M3N that the solution belongs to; NaN if there is none (yet)."""
+        """The ``C`` of the L1-M3N that this solution belongs to; NaN if there is none (yet)."""
         check_is_fitted(self, "coef_")
         C, lam = self._trained["C"], self._trained["lam"]
         if self._trained["solver"] in _IN_A_BALL:
@@ -175,8 +183,9 @@ class L1M3N(MarginNetwork):
         solver = self._trained["solver"]
         if solver in _IN_A_BALL or self._trained["lam"] is not None:
             raise AttributeError(
-                "weight_bounds_ are known for solutions of L1-M3N with its own C; expected no radius "
-                f"and no lam, and another solver than {solver!r}, such as 'path'."
+                f"this L1M3N has no weight_bounds_, because solver {solver!r} with these constants "
+                "solved another problem than L1-M3N with its C; expected no radius and no lam, and a "
+                "solver such as 'path'."
             )
         assert self.eta_ is not None
         return weight_bounds(self.result_.gap, self.eta_, _ROUNDING * self.result_.primal)
@@ -210,8 +219,8 @@ class L1M3N(MarginNetwork):
         for name in ("radius", "lam"):
             if getattr(self, name) is not None:
                 raise AttributeError(
-                    f"this L1M3N has no critical_constant, because with {name} given C is not the "
-                    f"constant of its L1 norm; expected {name}=None."
+                    f"this L1M3N has no critical_constant: when {name} is given, C is not the constant "
+                    f"of its L1 norm; expected {name}=None."
                 )
         return Problem(data, MarginLoss(LinearSlack(self.C)), L1Norm(), n_jobs)
 
@@ -221,7 +230,7 @@ class L1M3N(MarginNetwork):
             value = getattr(self, name)
             if value is not None and self.solver not in solvers:
                 raise ValueError(
-                    f"{name} is {shown(value)}, which the solver {self.solver!r} does not know; "
+                    f"{name} is {shown(value)}, but the solver {self.solver!r} does not use it; "
                     f"expected None, or the solver {' or '.join(map(repr, solvers))}."
                 )
             if value is not None and name != "clean_up":
@@ -239,8 +248,8 @@ class L1M3N(MarginNetwork):
         result = run(path, problem, tol=tol, max_iter=_MOST_STEPS)
         if not result.converged:
             warn_user(
-                f"the path that should find the radius for C = {self.C:g} ended early "
-                f"({result.status}, relative gap {result.relative_gap:.2g}); give a radius."
+                f"the path that looks for the radius that belongs to C = {self.C:g} ended early "
+                f"({result.status}, relative gap {result.relative_gap:.2g}); give a radius yourself."
             )
         # At a small C no weight is worth its price; a ball must not be empty.
         return max(float(np.abs(result.weights).sum()), _TINY)

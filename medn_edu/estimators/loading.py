@@ -25,10 +25,11 @@ def save_model(model: Any, path: str | Path) -> None:
     Parameters
     ----------
     model : estimator or Pipeline
-        A trained estimator of this package, or scikit-learn's `Pipeline` of a `SequenceVectorizer` and
-        one.  The names of the two steps are saved with them, the pipeline's other parameters are not.
+        A trained estimator of this package, or a scikit-learn `Pipeline` of a `SequenceVectorizer` and
+        such an estimator.  The names of the two steps are saved too, but the pipeline's other parameters
+        are not.
     path : str or Path
-        File to write; replaced in one step if it exists.
+        File to write.  An existing file is replaced in one step.
 
     Raises
     ------
@@ -66,12 +67,12 @@ def save_model(model: Any, path: str | Path) -> None:
     if not isinstance(estimator, MarkovNetwork):
         raise TypeError(
             f"model is or ends in a {type(estimator).__name__}; expected a trained estimator of "
-            "medn_edu, or a Pipeline of a SequenceVectorizer and one."
+            "medn_edu, or a Pipeline of a SequenceVectorizer and such an estimator."
         )
     check_is_fitted(estimator, "coef_")
     if vectorizer and maker.n_features_out_ != estimator.n_features_in_:
         raise ValueError(
-            f"the vectorizer of this Pipeline makes {maker.n_features_out_} features and its estimator "
+            f"the vectorizer of this Pipeline makes {maker.n_features_out_} features, but its estimator "
             f"was trained on {estimator.n_features_in_}; expected steps that were trained together."
         )
     write_model(estimator, path, vectorizer)
@@ -88,9 +89,9 @@ def load_model(path: str | Path) -> Any:
     Returns
     -------
     MarkovNetwork or Pipeline
-        What was saved: the trained estimator, with its certificate and history, alone or behind its
-        vectorizer.  A prior of your own is not saved, so the model predicts, but it needs the prior
-        again before you train it further.
+        What was saved: the trained estimator with its certificate and history, alone or in a pipeline
+        after its vectorizer.  A prior of your own is not saved.  The model can predict without it, but
+        set the prior again before you train the model further.
 
     Raises
     ------
@@ -115,12 +116,14 @@ def load_model(path: str | Path) -> Any:
     estimators = {kind.__name__: kind for kind in kinds}
     if estimator not in estimators:
         raise ValueError(
-            f"{path} holds a model of the kind {estimator[:50]!r}; this version of "
-            f"medn_edu knows {', '.join(estimators)}."
+            f"{path} holds a model of the unknown class {estimator[:50]!r}; expected one that this "
+            f"version of medn_edu can load: {', '.join(estimators)}."
         )
     kind = estimators[estimator]
     for name in parameters.keys() - kind._get_param_names():
-        raise ValueError(f"{path} holds the parameter {name[:50]!r}, which {estimator} lacks.")
+        raise ValueError(
+            f"{path} holds the parameter {name[:50]!r}, which {estimator} does not have."
+        )
     try:
         check_jobs(parameters.get("n_jobs", 1))  # the one that predictions ask for
     except (TypeError, ValueError) as error:

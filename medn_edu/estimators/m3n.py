@@ -20,63 +20,66 @@ class M3N(GraphNetwork, PriorNetwork):
     """Maximum margin Markov network (Taskar et al. 2003; MEDN P0).
 
     Minimises ``|w|^2 / 2 + C sum_i xi_i``, where ``xi_i`` is the largest violation of the margins
-    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``, by default with block-coordinate Frank-Wolfe on the
-    dual.  The same weights are the mean of the MEDN posterior under a standard normal prior (Theorem 3).
+    ``w . (f(x_i, y_i) - f(x_i, y)) >= loss_i(y)``.  The default solver is block-coordinate Frank-Wolfe
+    on the dual.  The same weights are the mean of the MEDN posterior under a standard normal prior
+    (Theorem 3).
 
     On graphs with cycles the largest violation is relaxed to the local polytope (``solved_`` says so).
     The gap is that of the relaxation, and `predict` decodes max-product messages.
 
-    With ``l1_ratio`` the squares become an elastic net, ``[(1 - l1_ratio) |w|^2 + l1_ratio |w|_1] / 2``,
-    which makes weights exactly 0 where a feature is not worth its price.  No prior leads to it, so the
-    model then has ``weights_`` but no posterior.
+    With ``l1_ratio`` the squares become an elastic net, ``[(1 - l1_ratio) |w|^2 + l1_ratio |w|_1] / 2``.
+    It makes a weight exactly 0 if its feature helps less than the penalty costs.  No prior corresponds
+    to an elastic net, so the model then has ``weights_`` but no posterior.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of margin violations; positive.  Larger values fit the training data harder.  Violations
-        grow with the length of a sample, so cut samples of thousands of nodes into pieces, or choose a
-        small ``C``.
+        Price of margin violations; positive.  Larger values fit the training data more closely.
+        Violations grow with the length of a sample, so cut samples of thousands of nodes into pieces, or
+        choose a small ``C``.
     solver : str, default="block_frank_wolfe"
-        How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest; the others are
-        there for study, start afresh also with ``warm_start=True``, and take no ``l1_ratio``; some take
-        no edge features, allowed labels and costs either.
+        How to train, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the fastest.  The others are
+        there for study: they start from scratch even with ``warm_start=True``, and they do not support
+        ``l1_ratio``.  Some of them do not support edge features, allowed labels or costs either.
     l1_ratio : float, default=0.0
-        Share of the magnitudes in an elastic net, from 0 to below 1.  The closer to 1, the more passes
-        it takes; `L1M3N` has magnitudes alone.
+        Share of the L1 term in an elastic net, at least 0 and below 1.  Training takes more passes as it
+        comes closer to 1.  `L1M3N` has the L1 term alone.
     beta : float, optional
-        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers.  The papers choose
-        ``C = 200 * beta``, which you must set yourself.  By default steps that reach the optimum sooner.
+        Makes the subgradient solvers take steps of ``1 / (2 beta sqrt(t))``.  The papers choose
+        ``C = 200 * beta``, which you must set yourself.  The default steps reach the optimum sooner.
     counting_numbers : str, pair of floats or None, default=None
-        For graphs with cycles, where the maximum is relaxed to the local polytope.  They have no part in
-        the objective, and only change how messages get to its optimum.
+        For graphs with cycles, where the maximum is relaxed to the local polytope.  These numbers are
+        not part of the objective.  They only change the way in which messages reach its optimum.
     forbidden : collection of pairs, or dict from edge type to pairs, optional
-        Transitions ``(parent's label, child's label)`` that never occur.  (Labels that a single node
-        cannot have are a part of the sample, `Forest`.)
+        Transitions ``(parent's label, child's label)`` that never occur.  (To restrict the labels of a
+        single node, use ``allowed_labels`` of `Forest` or `Graph`.)
     label_costs : dict from label to cost, optional
-        Cost of getting a node wrong whose true label is this one; 1 for labels that are not listed.  So
-        a labelling's loss is not the number of its wrong nodes but the sum of their costs.
-        Raise it for labels that are rare or matter more: their margins become larger.
+        What it costs to get a node wrong, by the node's true label; 1 for labels that are not listed.
+        The loss of a labelling is then the sum of these costs over its wrong nodes, instead of their
+        number.  Raise the cost of labels that are rare or matter more: their margins become larger.
     edge_table : {"full", "potts", "ising"}, default="full"
-        Weights of a transition: ``"full"`` has one for each pair of labels, ``"potts"`` a single one,
-        added where both labels are equal.  With edge features, each feature has its own set.
-        ``"ising"`` takes the first of two labels for -1 and the second for +1.  A node scores its label
-        times ``w . x``, with one row of weights, and an edge both labels times a single weight.  The
-        default solver takes no Ising tables: use ``"cutting_plane"``, or another model, such as `CRF`.
+        Which weights a transition has.  ``"full"`` has one for each pair of labels.  ``"potts"`` has a
+        single weight, added where both labels are equal.  With edge features, each feature has its own
+        set.  ``"ising"`` is for two labels, and replaces the first by -1 and the second by +1.  Then a
+        node scores its label times ``w . x``, with one row of weights, and an edge scores the product of
+        its two labels times a single weight.  The default solver does not support Ising tables: use
+        ``"cutting_plane"``, or another model such as `CRF`.
     tol : float, default=0.01
-        Relative duality gap at which to stop.  With one below 1e-10 ``"online_subgradient"``, which
-        never comes so far, computes it at the end alone; training is faster for that.
+        Relative duality gap at which to stop.  If ``tol`` is below 1e-10, ``"online_subgradient"``
+        computes the gap only at the end, which makes training faster.  It never reaches so small a gap.
     max_iter : int, default=1000
         Largest number of passes over the samples.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, with any constants.
+        Whether a further fit to the same samples starts from the last solution.  The constants may
+        change in between.
     random_state : int, numpy.random.Generator or None, default=0
-        Order in which samples are visited.
+        Seed of the order in which samples are visited.
     n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.  Meanwhile each of them has
-        one BLAS thread, so that a fit never takes more than ``n_jobs``, and the limit of BLAS is then
-        set back to what it was.
+        Number of threads for sweeps over all samples; results do not depend on it.  During a fit, each
+        of these threads has only one BLAS thread, so that the fit never uses more than ``n_jobs``.
+        Afterwards the earlier limit of BLAS is restored.
     verbose : int, default=1
-        Whether to show progress when training takes over two seconds.
+        Whether to show progress when training takes over two seconds; 0 shows none.
 
     Examples
     --------
@@ -100,7 +103,7 @@ class M3N(GraphNetwork, PriorNetwork):
     def _prior(self) -> GaussianPrior | ElasticNet:
         share = check_share("l1_ratio", self.l1_ratio)
         if share == 1:
-            raise ValueError("l1_ratio is 1, without squares; expected a share below 1, or L1M3N.")
+            raise ValueError("l1_ratio is 1, which leaves no squares; expected below 1, or L1M3N.")
         if share == 0:
             return GaussianPrior()
         if check_m3n_solver(self.solver) != "block_frank_wolfe":

@@ -19,25 +19,25 @@ from medn_edu.solvers import block_frank_wolfe
 
 @dataclass(eq=False, repr=False)
 class MarginNetwork(MarkovNetwork):
-    """What all estimators share that are trained on margins: a sparse dual."""
+    """Base class of estimators that are trained on margins, and so have a sparse dual."""
 
     _: KW_ONLY
     random_state: Any = 0
 
     @property
     def support_labellings_(self) -> list[list[tuple[np.ndarray, float]]]:
-        """For each training sample its support labellings, as (labels, dual variable).
+        """The support labellings of each training sample, as pairs (labels, dual variable).
 
-        These are the wrong labellings with a positive dual variable, the largest first.  Solvers that
-        keep no labellings leave none behind.
+        These are the wrong labellings with a positive dual variable, and the largest variable comes
+        first.  A solver that keeps no labellings has none to show.
         """
         check_is_fitted(self, "coef_")
         found: list[list[tuple[np.ndarray, float]]] = [[] for _ in self._offsets[1:]]
         alpha = self.result_.alpha
         if alpha is None:
             raise AttributeError(
-                f"this {type(self).__name__} has no support_labellings_: its solver has dual "
-                "variables on all labellings; expected a solver that keeps few, such as the default."
+                f"this {type(self).__name__} has no support_labellings_, because its solver has dual "
+                "variables for all labellings; expected a solver that keeps few, such as the default."
             )
         for j in np.argsort(-alpha.values, kind="stable"):
             i = alpha.sample[j]
@@ -49,7 +49,7 @@ class MarginNetwork(MarkovNetwork):
 
 
 class PriorNetwork(MarginNetwork):
-    """What all estimators share that weigh margins against a prior.
+    """Base class of estimators that weigh margins against a prior.
 
     A subclass says which prior and which slack it has (``_prior`` and ``_slack``).
     """
@@ -83,7 +83,7 @@ class PriorNetwork(MarginNetwork):
         check_is_fitted(self, "coef_")
         if self.result_.variance is None:
             raise AttributeError(
-                f"this {type(self).__name__} has no {name}: an elastic net is no prior; "
+                f"this {type(self).__name__} has no {name}, because an elastic net is not a prior; "
                 "expected l1_ratio=0."
             )
         return self.result_.variance

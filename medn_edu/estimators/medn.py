@@ -25,16 +25,17 @@ _VARIATIONAL = "variational method: "
 class MEDN(PriorNetwork):
     """Maximum entropy discrimination Markov network, for any prior and slack (MEDN P1, Theorem 2).
 
-    Finds the distribution ``p(w)`` over weights that is closest to the prior, in ``KL(p || p0)``, among
-    those whose expected margins are large enough, up to slacks ``xi_i`` that cost ``U(xi_i)``.  Predicts
-    with its mean.  Block-coordinate Frank-Wolfe solves the dual, to a duality gap.
+    Finds a distribution ``p(w)`` over weights.  Its expected margins must be large enough, up to slacks
+    ``xi_i`` that cost ``U(xi_i)``, and otherwise it is as close as possible to the prior, measured by
+    ``KL(p || p0)``.  Predicts with the mean of ``p``.  Block-coordinate Frank-Wolfe solves the dual and
+    certifies a duality gap.
 
     Parameters
     ----------
     prior : Prior, optional
         Prior of every weight: one of `medn_edu.priors`, or your own subclass of
-        `medn_edu.priors.Prior`, which is asked in Python and takes several times as long.  By default
-        the standard Laplace prior, ``LaplacePrior(lam=1.0)``.
+        `medn_edu.priors.Prior`.  Your own prior is not compiled, so training takes several times as
+        long.  By default, the standard Laplace prior, ``LaplacePrior(lam=1.0)``.
     slack : Slack, optional
         Price of violated margins, one of `medn_edu.slacks`; by default ``LinearSlack(C=1.0)``.
     forbidden, label_costs, edge_table, tol, max_iter, warm_start, random_state, n_jobs, verbose
@@ -82,34 +83,37 @@ class LaplaceMEDN(PriorNetwork):
     The prior has the density ``sqrt(lam) / 2 exp(-sqrt(lam) |w|)``.  It shrinks the weights of features
     that hardly matter, and few labellings have a dual variable above 0.
 
-    ``method="exact"`` solves the dual of Theorem 5 to a duality gap.  Very large ``C`` or ``lam`` take
-    many passes, fewer when you approach them in steps with ``warm_start=True``.
-    ``method="variational"`` runs Algorithm 1, which lowers a bound; its posterior is normal.  The gap in
-    ``result_`` is that of the exact problem at the posterior's mean.  More iterations need not close
-    it, so training ends when they are done and does not count as converged.
+    ``method="exact"`` solves the dual of Theorem 5 and certifies a duality gap.  A very large ``C`` or
+    ``lam`` takes many passes.  It takes fewer if you approach it in steps with ``warm_start=True``.
+
+    ``method="variational"`` runs Algorithm 1, which lowers a bound.  Its posterior is normal.  The gap
+    in ``result_`` is that of the exact problem at the posterior's mean.  More iterations need not close
+    this gap, so training ends after a fixed number of them and never counts as converged.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of margin violations; positive.  Larger values fit the training data harder.
+        Price of margin violations; positive.  Larger values fit the training data more closely.
     lam : float, default=36.0
         The prior's ``lam``, 2 divided by its variance; positive.  Larger values shrink more.
     method : {"exact", "variational"}, default="exact"
         How to train.
     n_iterations : int, default=3
-        Number of quadratic programs of the variational method.
+        Number of quadratic programs that the variational method solves.
     solver : str, default="block_frank_wolfe"
-        What solves these quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`; the default is the
-        fastest.  The exact method has one solver, the default.
+        Solver of these quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.  The default is the
+        fastest.  The exact method has only one solver, the default.
     beta : float, optional
-        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient solvers of these programs, as in the papers.
+        Makes the subgradient solvers of these programs take steps of ``1 / (2 beta sqrt(t))``, as in the
+        papers.
     tol : float, default=0.01
         Relative duality gap at which to stop; in the variational method, for each quadratic program.
     max_iter : int, default=1000
         Largest number of passes over the samples; in the variational method, for each program.
     warm_start : bool, default=False
-        Go on from the last solution when fitted again to the same samples, with any constants.
-        In the variational method each program goes on from the last one of the same iteration.
+        Whether a further fit to the same samples starts from the last solution.  The constants may
+        change in between.  In the variational method, each program starts from the solution that the
+        last fit found in the same iteration.
     forbidden, label_costs, edge_table, random_state, n_jobs, verbose
         As for `M3N`.
 
@@ -149,8 +153,8 @@ class LaplaceMEDN(PriorNetwork):
         check_m3n_solver(self.solver, self.beta)
         if self.method == "exact" and self.solver != "block_frank_wolfe":
             raise ValueError(
-                f"solver is {self.solver!r} and method 'exact', whose dual is no quadratic program; "
-                "expected solver='block_frank_wolfe', or method='variational'."
+                f"solver is {self.solver!r} and method 'exact', where the dual is not a quadratic "
+                "program; expected solver='block_frank_wolfe', or method='variational'."
             )
         return LaplacePrior(self.lam)
 
@@ -196,5 +200,5 @@ def _check_scores(data: LabelledSamples, prior: Prior) -> None:
         raise ValueError(
             f"sample {i} of X has features of size {np.abs(samples.data[rows]).max():.3g}, and the "
             f"first scores under {prior!r} are so large that rounding may hide the loss; rescale or "
-            "centre the features, to about 1, or take a prior of a smaller mean."
+            "centre the features, to about 1, or choose a prior with a smaller mean."
         )

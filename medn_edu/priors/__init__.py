@@ -43,11 +43,11 @@ mean grows without bound towards every finite end of the domain.  `check_prior` 
 
 The parameters of all priors are finite numbers above 0; anything else is a ValueError.
 
-To write a prior of your own, subclass `Prior` (``base.py``), which has an example.  The package's own
-priors are in ``gaussian.py``, ``tailed.py`` and ``bounded.py``.  A new one there is a ``ClosedForm``
-with ``domain``, ``largest``, ``_log_mgf``, ``_mean`` and ``_variance``.  To be fast it also needs a
-number in ``PRIORS`` of `medn_edu.kernels.tilting`, under the name that ``compiled`` returns, and a
-branch with its slope and curvature in ``tilt`` there.
+To write a prior of your own, subclass `Prior` (``base.py``).  Its docstring has an example.  The
+package's own priors are in ``gaussian.py``, ``tailed.py`` and ``bounded.py``.  A new one there is a
+``ClosedForm`` with ``domain``, ``largest``, ``_log_mgf``, ``_mean`` and ``_variance``.  To be fast it
+also needs a number in ``PRIORS`` of `medn_edu.kernels.tilting`, under the name that ``compiled``
+returns, and a branch with its slope and curvature in ``tilt`` there.
 """
 
 from medn_edu.priors.base import Prior

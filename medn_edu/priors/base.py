@@ -1,4 +1,4 @@
-"""What every prior can answer, and how it is answered numerically where there is no formula."""
+"""What every prior can compute, and how it is computed numerically if there is no formula."""
 
 # ruff: noqa: D102  # Prior says once what each method is for
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Prior(ABC):
     A prior of your own is a subclass with three things: ``domain``, ``log_mgf`` and ``mean``.
     Everything else that learning needs is computed from them numerically.  That is slower and a
     little less exact than a formula, so write your own ``variance`` and ``kl`` where you have
-    formulas.  `check_prior` tells you whether what you wrote fits together.  Only ``log_density``
-    and ``draw`` cannot be computed from the three.  Learning does not need them.
+    formulas.  `check_prior` tells you whether your methods fit together.  Only ``log_density`` and
+    ``draw`` cannot be computed from these three, but learning does not need them.
 
     Every method works on whole vectors, one number per weight.  ``index`` says which weights these
     are, as positions in the flat vector of all weights; None means all of them, in order.  Only a
@@ -123,8 +123,8 @@ class Prior(ABC):
     def value(self, weights: np.ndarray) -> float:
         """Divergence ``KL(p || p0)`` of a posterior with these means, summed over all weights.
 
-        This is the prior as a convex regulariser of the mean weights.  At ``weights = mean(eta)``
-        value and `conjugate` add up to ``eta @ weights``.
+        This is the prior as a convex regulariser of the mean weights.  At ``weights = mean(eta)``,
+        ``value(weights)`` and ``conjugate(eta)`` add up to ``eta @ weights``.
         """
         return math.fsum(self.kl(weights))
 
@@ -145,8 +145,8 @@ class Prior(ABC):
         """Draw weights from the posterior, that is, from the prior tilted by ``exp(eta w)``.
 
         With ``eta = 0`` this draws from the prior itself.  The draws from the priors that come with
-        the package are exact.  A prior of your own that can be drawn from defines this method;
-        without it there is a TypeError.
+        the package are exact.  To draw from a prior of your own, define this method there.  Without
+        it there is a TypeError.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class Prior(ABC):
 
     def _draw(self, eta: np.ndarray, rng: Generator, shape: Shape, index: Index) -> np.ndarray:
         raise TypeError(
-            f"{type(self).__name__} does not tell how to draw from it; expected a prior that "
+            f"{type(self).__name__} does not say how to draw from it; expected a prior that "
             "defines draw(self, eta, rng, n_draws, index=None)."
         )
 

@@ -27,7 +27,7 @@ class BoxPrior(ClosedForm):
     .. math:: \Lambda(\eta) = \log\frac{\sinh a \eta}{a \eta}, \qquad
               \Lambda'(\eta) = a \Big(\coth a \eta - \frac{1}{a \eta}\Big)
 
-    The shrinkage curve is Langevin's function, which physicists know from magnets.  No weight
+    The shrinkage curve is the Langevin function, which physicists know from magnets.  No weight
     leaves the interval.
 
     Parameters

@@ -20,17 +20,17 @@ _CLOSE = 1e-4
 def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
     """Return ``prior`` itself if MEDN can work with it.
 
-    Its functions are tried at a few points.  ``log_mgf`` must be 0 at 0 and finite around it,
-    ``mean`` must be its slope, ``variance`` the slope of ``mean``, and ``kl`` the conjugate of
-    ``log_mgf``.  The mean must increase.  Towards a finite end of the domain it must grow without
-    bound, which makes the prior *steep*.
+    This function tries the prior's methods at a few points.  ``log_mgf`` must be 0 at 0 and finite
+    around it.  ``mean`` must be the slope of ``log_mgf``, ``variance`` the slope of ``mean``, and
+    ``kl`` the conjugate of ``log_mgf``.  The mean must increase.  Towards a finite
+    end of the domain it must grow without bound, which makes the prior *steep*.
 
     Parameters
     ----------
     prior : Prior
-        A prior, one of the package's or your own.
+        A prior from this package, or your own.
     n_weights : int, optional
-        Number of weights that it must answer for.  By default, only the first weight is tried.
+        Number of weights that the prior must work for.  By default, only the first weight is tried.
 
     Returns
     -------
@@ -58,8 +58,8 @@ def check_prior(prior: Any, n_weights: int | None = None) -> Prior:
         lower = upper = np.nan
     if not lower < 0 < upper:
         raise ValueError(
-            f"The domain of {name} is {shown(prior.domain)}; expected the two ends of an open "
-            "interval around 0, on which log_mgf is finite."
+            f"the domain of {name} is {shown(prior.domain)}; expected the two ends of an open "
+            "interval around 0 in which log_mgf is finite."
         )
     if n_weights is not None:
         _answers(prior, name, np.zeros(n_weights), None)

@@ -17,7 +17,7 @@ from medn_edu.priors.base import ClosedForm, Index, Prior, Shape, check_factor
 
 @dataclass(frozen=True, eq=False)
 class GaussianPrior(Prior):
-    r"""Normal prior with mean 0; at variance 1 MEDN is M3N (Theorem 3).
+    r"""Normal prior with mean 0.  With variance 1, MEDN is M3N (Theorem 3).
 
     .. math:: \Lambda(\eta) = v \eta^2 / 2, \qquad \Lambda'(\eta) = v \eta, \qquad
               \Lambda^*(\mu) = \mu^2 / 2v
@@ -27,7 +27,8 @@ class GaussianPrior(Prior):
     Parameters
     ----------
     prior_variance : float or array-like of shape (n_weights,), default=1.0
-        Variance of all weights, or one for each; positive.  Algorithm 1 of MEDN uses the latter.
+        Variance of all weights, or one for each weight; positive.  Algorithm 1 of MEDN needs one for
+        each.
 
     Examples
     --------
@@ -109,8 +110,8 @@ class GaussianPrior(Prior):
             found = None
         if found is None or (index is None and np.shape(eta) != variances.shape):
             raise ValueError(
-                f"prior_variance has one variance for each of {variances.size} weights and was "
-                f"asked about an array of shape {np.shape(eta)}; expected all weights, or an index."
+                f"prior_variance has one variance for each of {variances.size} weights, but eta or mu "
+                f"has shape {np.shape(eta)}; expected a number for each weight, or an index."
             )
         return found
 
@@ -133,7 +134,7 @@ def _positive_vector(values: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SpikeSlabPrior(ClosedForm):
-    r"""Spike and slab: a weight is exactly 0, or with probability ``pi`` drawn from a normal.
+    r"""Spike and slab: with probability ``pi`` a weight comes from a normal, otherwise it is 0.
 
     .. math:: p_0(w) = (1 - \pi) \delta_0(w) + \pi N(w; 0, v), \qquad
               \Lambda(\eta) = \log(1 - \pi + \pi e^{v \eta^2 / 2})

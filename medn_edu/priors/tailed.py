@@ -113,7 +113,7 @@ class NormalGammaPrior(_VarianceGamma):
     .. math:: w \mid \tau \sim N(0, \tau), \quad \tau \sim \text{Gamma}(\text{shape}, \lambda / 2),
               \qquad \Lambda(\eta) = -\text{shape} \log\Big(1 - \frac{\eta^2}{\lambda}\Big)
 
-    Shape 1 is the Laplace prior, whose variances are exponentially distributed (MEDN (4)).  With a
+    Shape 1 is the Laplace prior: its variances are exponentially distributed (MEDN (4)).  With a
     large shape the variances hardly differ, and with :math:`\lambda = 2\,\text{shape} / v` the
     prior becomes :math:`N(0, v)`.  A small shape asks for more sparsity than the Laplace prior.
     The prior's variance is :math:`2\,\text{shape} / \lambda`.
@@ -176,7 +176,7 @@ def _log_bessel_k(order: float, x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NormalInverseGaussianPrior(ClosedForm):
-    r"""Normal weights whose variances are inverse Gaussian.
+    r"""Normal weights with inverse Gaussian variances.
 
     .. math:: \Lambda(\eta) = \delta (\alpha - \sqrt{\alpha^2 - \eta^2}), \qquad
               \Lambda'(\eta) = \frac{\delta \eta}{\sqrt{\alpha^2 - \eta^2}}, \qquad
@@ -258,7 +258,7 @@ class ExponentialPrior(ClosedForm):
               \Lambda'(\eta) = \frac{1}{\text{rate} - \eta}
 
     At :math:`\eta = 0` the mean is ``1 / rate``, not 0.  A negative natural parameter brings it
-    closer to 0.  The domain has one end only.  The divergence :math:`\text{rate}\,\mu - 1 -
+    closer to 0.  The domain has only one finite end.  The divergence :math:`\text{rate}\,\mu - 1 -
     \log(\text{rate}\,\mu)` is infinite unless :math:`\mu > 0`.
 
     Parameters
