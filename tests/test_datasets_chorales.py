@@ -131,7 +131,9 @@ def test_a_file_of_another_form(bad, tmp_path, monkeypatch):
     }
     monkeypatch.setitem(remote.FILES, "bach", (replace(remote.FILES["bach"][0], **facts),))
     put(tmp_path, content)
-    with pytest.raises(DataError, match=r"data.gz: line 2 is no event; expected 17 fields .*\.$"):
+    with pytest.raises(
+        DataError, match=r"data.gz: line 2 is not an event; expected 17 fields .*\.$"
+    ):
         load_chorales(tmp_path)
 
 
@@ -166,7 +168,11 @@ def test_roots_move_as_in_a_score():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([], [["D_M"]], "X has 0 chorales and y 1; expected as many chords as events."),
+        (
+            [],
+            [["D_M"]],
+            "X has 0 chorales but y has 1; expected a list of chords for each chorale.",
+        ),
         (
             [np.zeros((1, 77))],
             [["D_M"]],

@@ -157,9 +157,7 @@ def test_a_window_needs_a_chain():
         [sample] = plain.transform([chain])
         assert (sample.features != plain.transform([tokens])[0]).nnz == 0
     for odd in (Forest(tokens, parents=[-1, 0, 0]), Graph(tokens, [[0, 1], [1, 2]])):
-        start = (
-            f"sample 1 of X is a {type(odd).__name__} that is no chain, and window is 1; expected"
-        )
+        start = f"sample 1 of X is a {type(odd).__name__} that is not a chain, and window is 1; expected"
         for call in (SequenceVectorizer(window=1).fit, plain.transform):
             assert refusal(call, [tokens, odd]).startswith(start)
         SequenceVectorizer().fit([tokens, odd])
@@ -302,7 +300,7 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path):
     for name, value in (("encoding", "utf-9"), ("comment", ""), ("columns", 0), ("columns", ["a"])):
         assert refusal(read_conll, path, **{name: value}).startswith(name)
     packed.write_bytes(gzip.compress(b"a b\n" * 999)[:-9])
-    assert refusal(read_conll, packed) == f"{packed} is damaged; expected a whole file of gzip."
+    assert refusal(read_conll, packed) == f"{packed} is damaged; expected a complete gzip file."
     assert refusal(read_conll, tmp_path).startswith(f"{tmp_path} is not a file")
 
 

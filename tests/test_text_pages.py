@@ -422,7 +422,7 @@ def test_halves_of_characters_are_replaced():
 
 def test_without_selectolax_a_sentence_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
-    with pytest.raises(ImportError, match=re.escape("pip install 'medn_edu[web]' brings it.")):
+    with pytest.raises(ImportError, match=re.escape("pip install 'medn_edu[web]' installs it.")):
         parse_page("<p>a")
 
 

@@ -1,8 +1,8 @@
 """Bach's chorales, event by event: which notes sound, and the chord that an expert heard in them.
 
-The file holds one event a line, 17 fields with commas between: the chorale, the number of the event in
-it, YES or NO for each of the twelve pitch classes from C to B, the name of the bass note, the metre
-and the chord.  `medn_edu.datasets.remote` says where it comes from.
+The file holds one event per line, in 17 fields separated by commas: the chorale, the number of the
+event in it, YES or NO for each of the twelve pitch classes from C to B, the name of the bass note, the
+metre and the chord.  `medn_edu.datasets.remote` says where it comes from.
 """
 
 import os
@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 from medn_edu.datasets import remote
 
 PITCH_NAMES = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
-"""A name for each pitch class, as features have it."""
+"""A name for each pitch class, as in the names of features."""
 
 # Each is a fifth above the one before: the 16 names of notes that the file has.
 _FIFTHS = (
@@ -78,8 +78,8 @@ def load_chorales(data_home: str | os.PathLike[str] | None = None, download: boo
     ----------
     data_home : str or path, optional
         Folder in which to look for ``bach/jsbach_chorals_harmony.data.gz`` and into which to download
-        it.  By default ``$MEDN_EDU_DATA`` is looked at, then the cache folder of this package, and
-        downloads go to the cache.
+        it.  The default is to look in ``$MEDN_EDU_DATA`` and then in the cache folder of this package,
+        and to download to the cache.
     download : bool, default=True
         Whether to download the file (33 kB) if it is in neither place.
 
@@ -93,7 +93,7 @@ def load_chorales(data_home: str | os.PathLike[str] | None = None, download: boo
         chorales : ndarray of str, shape (60,)
             Names of the chorales, in the order of the file.
         group : ndarray of str, shape (60,)
-            The tune of each chorale: those of one tune belong into the same part of a split.
+            The tune of each chorale.  Keep chorales with the same tune in the same part of a split.
         target_names : ndarray of '<U4', shape (102,)
             All labels, in alphabetical order.
         feature_names : list of 78 str
@@ -128,9 +128,9 @@ def transpose_chorales(
 
     Pitch classes and bass notes are rotated.  Roots move along the line of fifths from Db to A#, all
     roots of a chorale by the same distance, as in a score: what was G in D major becomes Ab in Eb major.
-    Of the two distances that make the same sound the one is taken that puts the chorale's mean root
-    nearer to the middle of the line.  A root that would leave the line has the name of the same
-    sound at its other end.
+    Two distances give the same sound, and the function takes the one that puts the chorale's mean root
+    nearer to the middle of the line.  A root that would leave the line gets the name that the same sound
+    has at the other end.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def transpose_chorales(
     y : list of arrays of str
         Their chords.
     semitones : sequence of int, default=range(12)
-        By how many semitones to move each of them up; 0 leaves them as they are.
+        By how many semitones to move each chorale up; 0 leaves it as it is.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def transpose_chorales(
     """
     if len(X) != len(y):
         raise ValueError(
-            f"X has {len(X)} chorales and y {len(y)}; expected as many chords as events."
+            f"X has {len(X)} chorales but y has {len(y)}; expected a list of chords for each chorale."
         )
     for number, (events, chords) in enumerate(zip(X, y, strict=True)):
         _check_chorale(number, events, chords)
@@ -225,7 +225,7 @@ def _parse(content: bytes) -> Bunch:
     """Turn the file into a Bunch; ValueError if it is not of that form."""
     rows = [_row(number, line) for number, line in enumerate(content.decode().splitlines(), 1)]
     if not rows:
-        raise ValueError("there is no line; expected an event in each")
+        raise ValueError("the file is empty; expected one event per line")
     names = np.array([row[0] for row in rows])
     starts = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
     parts = [slice(*ends) for ends in zip(starts, [*starts[1:], len(rows)], strict=True)]
@@ -262,7 +262,7 @@ def _row(number: int, line: str) -> list[str]:
         and row[_CHORD][3:] in _ADDED
     ):
         raise ValueError(
-            f"line {number} is no event; expected {_N_FIELDS} fields with commas between: a chorale, a "
+            f"line {number} is not an event; expected {_N_FIELDS} fields between commas: a chorale, a "
             "number, 12 times YES or NO, a note, a metre from 1 to 5, and a chord such as F#m7"
         )
     return row

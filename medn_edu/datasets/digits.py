@@ -11,8 +11,8 @@ Seven of ten transitions are impossible, yet no digit is rarer than another, so 
 helps only a model that looks at neighbours.  The grammar is not symmetric: a model that confuses
 parent and child learns a dial that turns backward, which shows.
 
-On clean images a single digit is read almost without error and there is nothing to gain; pixel
-noise makes single digits doubtful and leaves the grammar as it is.
+On clean images, a model reads single digits almost without error, so there is nothing to gain.
+Pixel noise makes single digits doubtful, but leaves the grammar as it is.
 """
 
 from typing import Any
@@ -75,8 +75,8 @@ def load_digit_words(
         Standard deviation of the noise added to pixels in [0, 1].  The same ``random_state`` gives
         the same words and the same noise pattern at every strength.
     border : int, default=0
-        Width of the blank border around each image, in pixels.  It gets the same noise and says nothing
-        about the digit: useless features.  The digit itself looks the same at every width.
+        Width of the blank border around each image, in pixels.  The border gets the same noise but says
+        nothing about the digit, so its features are useless.  The digit looks the same at every width.
     random_state : int, numpy.random.Generator or None, default=0
         Seed of the split, the words and the noise.
 
@@ -98,7 +98,7 @@ def load_digit_words(
         grammar : ndarray of shape (10, 10)
             Transition probabilities, ``[digit, next digit]``.
         forbidden : list of (int, int)
-            Transitions that never occur, as the models' parameter ``forbidden`` wants them.
+            Transitions that never occur, in the form that the models' parameter ``forbidden`` takes.
         target_names, feature_names, DESCR
             Names, and the story of the data.
 

@@ -1,7 +1,7 @@
 """Handwriting for the notebooks: the OCR letters, or digit words where they are missing.
 
-A notebook must work without a network, and must never pretend: what stands in for the letters says
-so in a banner above everything computed from it.
+A notebook must work without a network, and must never pretend.  So data that stand in for the letters
+say so, in a banner above everything computed from them.
 """
 
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ _BANNER = (
 
 @dataclass(frozen=True)
 class Handwriting:
-    """Handwritten words, cut into training and test part.
+    """Handwritten words, split into a training set and a test set.
 
-    Shown as one sentence; as a banner where it stands in for the OCR letters.
+    A notebook shows this object as one sentence, or as a banner if it stands in for the OCR letters.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Handwriting:
     shape : (height, width)
         Shape of an image.
     stands_in : bool
-        Whether it stands in for the OCR letters.
+        Whether these words stand in for the OCR letters.
     """
 
     name: str
@@ -87,8 +87,8 @@ class Handwriting:
 def load_handwriting(random_state: int = 0) -> Handwriting:
     """Return the OCR letters if they are on this machine, and digit words otherwise.
 
-    Letters: fold 0 to train on, the other nine to test on, as in the papers.  Nothing is
-    downloaded.
+    The letters of fold 0 are the training set and the other nine folds the test set, as in the
+    papers.  Nothing is downloaded.
 
     Parameters
     ----------

@@ -64,9 +64,9 @@ def make_noisy_images(
         One image or several of the same size, with pixels 0 and 1.
     noise : {"gaussian", "bimodal", "flip"}
         The noise, a key of `NOISES`.  ``"gaussian"`` adds noise of standard deviation 0.3 to 0 and
-        1.  ``"bimodal"`` draws each pixel from one of two normal distributions of its class; one of
-        class 0 lies between the two of class 1.  ``"flip"`` codes pixels as -1 and +1 and changes
-        the sign of each with probability 0.2.
+        1.  ``"bimodal"`` draws each pixel from one of two normal distributions of its class, and one
+        of those of class 0 lies between the two of class 1.  ``"flip"`` codes pixels as -1 and +1 and
+        changes the sign of each with probability 0.2.
     n_copies : int, default=1
         Number of copies of each image.
     random_state : int, numpy.random.Generator or None, default=0
@@ -87,8 +87,8 @@ def make_noisy_images(
     Notes
     -----
     The studies use ``X - NOISES[noise].centre``: 0.5 for Gaussian and bimodal noise, 0 for flips.
-    If both classes are equally frequent, a threshold there errs on 4.8 %, 22.1 % and 20 % of the
-    pixels.  For bimodal noise the best threshold is 0.505, with 22.0 %.
+    If both classes are equally frequent, a threshold at this centre gets 4.8 %, 22.1 % and 20 % of the
+    pixels wrong.  For bimodal noise the best threshold is 0.505, with 22.0 %.
 
     Don't leave bimodal values as they are in a model with a weight per pixel.  Nearly all of them are
     positive, so the sign of a pixel's weight settles its label whatever its value.  Such a model
@@ -151,7 +151,7 @@ def make_random_images(
     blur: float = 3.0,
     random_state: Any = 0,
 ) -> np.ndarray:
-    """Make random binary images of smooth blobs, each one new, so that none can be memorised.
+    """Make random binary images of smooth blobs.  Each is new, so none can be memorised.
 
     Each image is a field of independent uniform numbers, blurred by a Gaussian and then cut at its
     median.  The blur wraps around at the borders, so the images look alike at every pixel.
@@ -163,8 +163,8 @@ def make_random_images(
     shape : (int, int), default=(64, 64)
         Height and width.
     blur : float, default=3.0
-        Standard deviation of the Gaussian in pixels, at most the shorter side.  The larger, the
-        larger the blobs; 0 leaves pixels independent.
+        Standard deviation of the Gaussian in pixels, at most the shorter side.  A larger one makes
+        larger blobs; 0 leaves pixels independent.
     random_state : int, numpy.random.Generator or None, default=0
         Seed.  More images from the same seed begin with the same ones.
 

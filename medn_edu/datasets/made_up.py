@@ -1,13 +1,12 @@
 """Made-up sentences, which need no file, and the features that taggers usually take from words.
 
-Text differs from pixels in what it asks of a learner: tens of thousands of features, of which a word
-has a dozen, and most of which occur once or twice.  `make_text` imitates the four properties behind
-that:
+Text is harder on a learner than pixels.  There are tens of thousands of features, but a word has only a
+dozen of them, and most occur only once or twice.  `make_text` imitates the four properties behind this:
 
 * a few words are very frequent and most are rare (Zipf's law), so that twice as much text goes on
   bringing new words;
-* the end of a word mostly tells its label, which is how one guesses the label of a new word;
-* some of the most frequent words have two labels, which only their neighbours can tell apart;
+* the end of a word mostly gives away its label, which is how to guess the label of a new word;
+* some of the most frequent words have two labels, and only the neighbours tell which one it is;
 * labels follow each other in a Markov chain.
 
 Everything is drawn as whole numbers, so that no processor rounds differently: a seed gives the same
@@ -58,7 +57,7 @@ def make_text(
     vocabulary: int = 150_000,
     random_state: Any = 0,
 ) -> Bunch:
-    """Make sentences of made-up words, with a label per word: data of the size of text, from nothing.
+    """Make sentences of made-up words, with a label per word: as large as real text, without a file.
 
     Parameters
     ----------

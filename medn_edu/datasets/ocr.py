@@ -1,6 +1,6 @@
 """The OCR letters: handwritten words, the benchmark of structured learning since Taskar et al.
 
-The file ``letter.data`` holds one letter a line: fields that end with a tab, namely a running
+The file ``letter.data`` holds one letter per line: fields that end with a tab, namely a running
 number, the letter, the number of the next letter of the word (-1 at its end), the word's number,
 the position in the word, the fold, and 16 x 8 pixels, row by row, each 0 or 1.  Lines end with a
 newline.  `medn_edu.datasets.remote` says where the file comes from.
@@ -21,7 +21,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DESCR = """\
 Handwritten words: the OCR letters
 ----------------------------------
-52,152 letters in 6,877 words, 26 labels (a to z), 128 binary pixels a letter (16 rows x 8 columns),
+52,152 letters in 6,877 words, 26 labels (a to z), 128 binary pixels per letter (16 rows x 8 columns),
 and 10 folds of 626 to 739 words.  Collected by Rob Kassel at
 the MIT Spoken Language Systems Group, cleaned, cut into letters and folds by Ben Taskar, Carlos
 Guestrin and Daphne Koller (Max-Margin Markov Networks, NIPS 2003); home:
@@ -49,9 +49,9 @@ def load_ocr(data_home: str | os.PathLike[str] | None = None, download: bool = T
     Parameters
     ----------
     data_home : str or path, optional
-        Folder in which to look for ``ocr/letter.data.gz`` and into which to download it.  By
-        default ``$MEDN_EDU_DATA`` is looked at, then the cache folder of this package, and
-        downloads go to the cache.
+        Folder in which to look for ``ocr/letter.data.gz`` and into which to download it.  The
+        default is to look in ``$MEDN_EDU_DATA`` and then in the cache folder of this package, and
+        to download to the cache.
     download : bool, default=True
         Whether to download the file (1.1 MB) if it is in neither place.
 

@@ -1,7 +1,7 @@
-"""Short opinions about films, made by rules: parse trees with a sentiment on each phrase, from nothing.
+"""Short opinions about films, made by rules: parse trees with a sentiment on each phrase.
 
-They stand in for `load_sst` where that is not at hand.  The rules are known, so one can ask whether a
-model has found them: how a word such as "not" changes what its sibling says.
+They need no file, so they can stand in for `load_sst`.  The rules are known, so you can ask whether a
+model has found them, for example how a word such as "not" changes what its sibling says.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
-"""Generated product pages: real HTML of many kinds, and marks that say what is what.
+"""Generated product pages: real HTML of many kinds, with marks that say what each part is.
 
-The product pages that the papers used are not public, so ours are made by rules.  There is a template
-for each of 37 shops, written by hand in the styles of three decades: tables and fonts, definition
-lists, cards, names of classes that say much, or nothing.  ``shops/*.html`` holds them, and
-``shops/words.toml`` what they sell.
+The product pages that the papers used are not public, so ours are made by rules.  Each of 37 shops has
+a template, written by hand.  They are in the styles of three decades: tables and fonts, definition
+lists, cards, class names that say much or nothing.  The templates are in ``shops/*.html``, and
+``shops/words.toml`` lists what the shops sell.
 
 A template is the HTML of a page, with tags in double braces:
 

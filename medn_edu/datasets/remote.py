@@ -1,10 +1,10 @@
-"""Data sets that have a home on the web: where their files are, and that they are the right ones.
+"""Data sets from the web: where their files are, and whether they are the right ones.
 
-Where a file comes from is settled once, here.  The first of these places that has it is used:
+This module decides where a file comes from.  It uses the first of these places that has the file:
 
 1. ``$MEDN_EDU_DATA``, if that variable is set: the user's own copy, such as
-   ``$MEDN_EDU_DATA/ocr/letter.data.gz``.  It is read and never written, replaced or deleted,
-   whatever is wrong with it;
+   ``$MEDN_EDU_DATA/ocr/letter.data.gz``.  It is only read, and never written, replaced or
+   deleted, whatever is wrong with it;
 2. the cache folder of this package, with the same folders in it;
 3. the home of the data set on the web, from which it is fetched into the cache.
 
@@ -37,9 +37,9 @@ _Parsed = TypeVar("_Parsed")
 class DataError(OSError):
     """A data file is missing, unreadable, or not the file that it should be.
 
-    An `OSError`, as from scikit-learn's fetchers: the trouble lies on the disk or the network, not
-    in an argument.  The message is one sentence that says which file, what was expected of it, and
-    what to do next.
+    It is an `OSError`, as in scikit-learn's fetchers, because the problem is on the disk or in the
+    network, not in an argument.  The message is one sentence that says which file is wrong, what was
+    expected, and what to do next.
     """
 
 
@@ -47,7 +47,8 @@ class DataError(OSError):
 class DataStatus:
     """Whether a data set is on this machine, and where.
 
-    Where it has several files, this is about the first that is wrong; if none is, about all.
+    If the data set has several files, this describes the first file that is wrong, or all files if none
+    is.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def _load(file: RemoteFile, parse: Callable[[bytes], Any], data_home: Any, downl
 
 
 def status(data_home: str | os.PathLike[str] | None = None, *, name: str = "ocr") -> DataStatus:
-    """Say where a data set is and whether it is intact; downloads nothing.
+    """Say where a data set is and whether it is intact, without downloading anything.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ def _status(file: RemoteFile, data_home: str | os.PathLike[str] | None) -> DataS
 def fetch(
     data_home: str | os.PathLike[str] | None = None, *, name: str = "ocr", progress: bool = False
 ) -> DataStatus:
-    """Make sure that a data set is on this machine; download what is missing of it.
+    """Make sure that a data set is on this machine, and download the files that are missing.
 
     A damaged file in the cache (or in ``data_home``) is replaced.  A damaged file in
     ``$MEDN_EDU_DATA`` is the user's own and is only reported.
@@ -293,7 +294,7 @@ def fetch(
     Raises
     ------
     DataError
-        If a download fails or is not the right file; then nothing is left behind of that file.
+        If a download fails or is not the right file; then nothing of this file is left behind.
     ValueError
         If there is no data set of that name.
     """

@@ -1,8 +1,8 @@
 """Short English sentences whose words have part-of-speech tags: text that needs no download.
 
 The sentences and their tags were written for this course, so they may be shown, changed and passed
-on.  They are few and plain, and full of words whose tag only the neighbours tell: "a light blue
-light", "they can fish" and "in this factory they can fish".
+on.  They are few and plain, but full of words that need their neighbours to reveal the tag: "a light
+blue light", "they can fish" and "in this factory they can fish".
 """
 
 from importlib.resources import files
@@ -58,8 +58,8 @@ def load_sentences() -> Bunch:
         target_names : ndarray of str
             The tags, in alphabetical order.
         filename : str
-            The file itself: word, topic and tag of a token in a line, an empty line after each
-            sentence.
+            Path of the file.  Each line holds the word, topic and tag of a token, and each sentence
+            ends with an empty line.
         DESCR : str
             The story of the data, with the meaning of the tags.
 

@@ -45,8 +45,8 @@ def load_sst(data_home: str | os.PathLike[str] | None = None, download: bool = T
     ----------
     data_home : str or path, optional
         Folder in which to look for ``sst/train.txt.gz``, ``dev.txt.gz`` and ``test.txt.gz``, and into
-        which to download them.  By default ``$MEDN_EDU_DATA`` is looked at, then the cache folder of
-        this package, and downloads go to the cache.
+        which to download them.  The default is to look in ``$MEDN_EDU_DATA`` and then in the cache
+        folder of this package, and to download to the cache.
     download : bool, default=True
         Whether to download files (0.8 MB in all) that are in neither place.
 

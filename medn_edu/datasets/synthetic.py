@@ -2,9 +2,9 @@ r"""Samples of a random conditional random field: data whose true model is known
 
 The generator of the papers (Zhu and Xing, Maximum Entropy Discrimination Markov Networks, JMLR
 2009, section 7.1).  A linear-chain CRF is drawn at random, with one weight for every pair of label
-and feature and one for every pair of neighbouring labels; of the features only the first few have
-weights other than zero.  Then samples are drawn from it: features from a normal distribution,
-labels from
+and feature and one for every pair of neighbouring labels.  Only the first few features have weights
+other than zero.  Then samples are drawn from this CRF: features from a normal distribution, labels
+from
 
 .. math:: p(y|x) \propto \exp\Big(\sum_t w_{y_t} \cdot x_t + \sum_t T_{y_{t-1} y_t}\Big).
 
@@ -12,15 +12,16 @@ With correlated features, the relevant ones come in groups that share one normal
 little noise: a sparse learner may pick one feature of a group, where a learner that spreads weight
 takes all.
 
-Two samplers draw the labels.  The papers use Gibbs sampling: start anywhere, redraw one label at a
-time given its neighbours, and stop after many sweeps; the result follows the model only in the
-limit.  On a chain there is no need to wait: sampling backwards from the forward recursion is exact.
-Labels may also be the best labellings, without any chance, to see what the chance is to blame for.
+Two samplers can draw the labels.  The papers use Gibbs sampling: start anywhere, redraw one label at
+a time given its neighbours, and stop after many sweeps.  The result follows the model only in the
+limit.  On a chain there is no need to wait, because sampling backwards from the forward recursion is
+exact.  Labels can also be the best labellings, without any randomness.  The difference shows which
+errors are due to chance.
 
-What the papers leave open is settled as follows: weights, of features and of transitions, are
-standard normal.  They remark that the generating model errs at a rate of about 0.5 on its own data.
-With these weights it does not: at 30 relevant features it mistakes about 7 labels in 100, whether
-the features are correlated or not, although some label is wrong in about 43 sequences of 100.
+The papers do not say how weights are drawn.  Here, all weights, of features and of transitions, are
+standard normal.  The papers remark that the generating model errs at a rate of about 0.5 on its own
+data.  With our weights it does not: with 30 relevant features it gets about 7 labels in 100 wrong,
+whether the features are correlated or not, although about 43 sequences in 100 have some wrong label.
 """
 
 from typing import Any
@@ -88,10 +89,10 @@ def make_chain_crf(
     group_size : int, default=3
         Size of these groups; it must divide ``n_relevant``.
     noise : float, default=0.05
-        Standard deviation of what distinguishes the features of one group.
+        Standard deviation of the noise that distinguishes the features of a group.
     sampler : {"gibbs", "exact", "best"}, default="gibbs"
-        How labels are drawn given features.  With ``"best"`` they are not drawn: each sequence has its
-        best labelling, so that the generating model makes no error.
+        How labels are drawn given features.  With ``"best"`` they are not drawn: each sequence gets
+        its best labelling, so the generating model makes no errors.
     n_sweeps : int, default=5000
         Sweeps of the Gibbs sampler; each redraws every label once.
     random_state : int, numpy.random.Generator or None, default=0

@@ -1,6 +1,6 @@
 """WNUT17: emerging entities in text that people wrote on the web, a hard benchmark for taggers.
 
-Each of the three files holds one word a line, followed by a tab and its tag.  A line without a word
+Each of the three files holds one word per line, followed by a tab and its tag.  A line without a word
 ends a sentence; it is empty or holds a tab.  `medn_edu.datasets.remote` says where the files come
 from.
 """
@@ -48,8 +48,8 @@ def load_wnut17(data_home: str | os.PathLike[str] | None = None, download: bool 
     ----------
     data_home : str or path, optional
         Folder in which to look for ``wnut17/train.conll.gz``, ``dev.conll.gz`` and
-        ``test.conll.gz``, and into which to download them.  By default ``$MEDN_EDU_DATA`` is looked
-        at, then the cache folder of this package, and downloads go to the cache.
+        ``test.conll.gz``, and into which to download them.  The default is to look in
+        ``$MEDN_EDU_DATA`` and then in the cache folder of this package, and to download to the cache.
     download : bool, default=True
         Whether to download files (0.8 MB in all) that are in neither place.
 
@@ -106,6 +106,6 @@ def _parse(content: bytes) -> list[list[tuple[str, str]]]:
                 sentences[-1].append((word, tag))
             case _:
                 raise ValueError(
-                    f"line {number} is no word with its tag; expected the two with a tab between"
+                    f"line {number} is not a word with its tag; expected the two with a tab between"
                 )
     return [sentence for sentence in sentences if sentence]

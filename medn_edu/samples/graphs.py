@@ -1,8 +1,8 @@
 """Graphs: samples whose nodes may be joined in any way, such as the pixels of an image.
 
 If no sample has a cycle, `medn_edu.samples.pack` turns them into forests, on which all inference is
-exact.  If one has, all samples become `GraphSamples`, for which `medn_edu.inference.loopy` has
-approximate inference.
+exact.  If one of them has a cycle, all samples become `GraphSamples`, and `medn_edu.inference.loopy`
+has approximate inference for them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from medn_edu.samples.structures import SampleSet, as_writeable, ranges
 class Graph:
     """One sample whose nodes are joined by any edges, which may form cycles.
 
-    A set of samples without any cycle is treated exactly by every model, as if its graphs were
-    `Forest` objects.  If one sample has a cycle, inference is approximate.
+    If no sample of a set has a cycle, every model treats them exactly, as if the graphs were `Forest`
+    objects.  If one sample has a cycle, inference is approximate.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class Graph:
         is indexed: ``[type, label of the first node, label of the second node]``.
     edge_types : array_like of int, shape (n_edges,), optional
         Type of each edge, ``0 .. n_edge_types - 1``; each type has its own transition weights.  By
-        default all edges are of type 0.  To give every edge weights of its own, give it a type of its
-        own.
+        default, all edges are of type 0.  If every edge needs weights of its own, give each edge a
+        type of its own.
     edge_features : array_like of shape (n_edges, n_edge_features), optional
-        Real numbers for each edge, as those of a `Forest`.
+        Real numbers for each edge, as for a `Forest`.
     allowed_labels : sequence or ndarray of bool, optional
-        The labels that each node may have, as those of a `Forest`.
+        The labels that each node may have, as for a `Forest`.
 
     Examples
     --------
@@ -71,28 +71,28 @@ def grid(
     share: bool = True,
     allowed_labels: Any = None,
 ) -> Graph:
-    """Return an image or another rectangle of nodes as a `Graph`, in which neighbours are joined.
+    """Turn an image, or another rectangle of nodes, into a `Graph` in which neighbours are joined.
 
     Nodes are numbered row by row.  Each edge runs from the earlier node to the later one.
 
     Parameters
     ----------
     features : array_like of shape (height, width) or (height, width, n_features)
-        One number per node, such as the brightness of a pixel, or several.  With ``shape``, a row for
-        each node: an array or sparse matrix of shape (height * width, n_features).
+        One number per node, such as the brightness of a pixel, or several numbers.  If you give
+        ``shape``, one row per node: an array or sparse matrix of shape (height * width, n_features).
     connectivity : {4, 8}, default=4
-        How many neighbours a node has, away from the border.  With 4 these are the nodes to the left,
-        to the right, above and below.  With 8 they are diagonal neighbours, too, whose edges are of
-        type 1, while all others are of type 0.
+        How many neighbours a node has, away from the border.  With 4, these are the nodes to the left,
+        to the right, above and below.  With 8, diagonal neighbours are added.  Diagonal edges are of
+        type 1, and all others of type 0.
     shape : (height, width), optional
         Shape of the grid, if features come one row per node.
     share : bool, default=True
-        Whether all nodes share the weights of their features, and all edges of a type their transition
-        weights.  If not, every node and every edge has weights of its own: only node ``v`` uses the
-        columns ``v * n_features`` to ``(v + 1) * n_features`` of the features, and each edge has a type
-        of its own.  Then all grids of a data set must have the same size.
+        Whether all nodes share their feature weights, and all edges of a type their transition weights.
+        If False, every node and every edge has weights of its own.  To that end, each node ``v`` gets
+        feature columns of its own, ``v * n_features`` to ``(v + 1) * n_features``, and each edge gets a
+        type of its own.  Then all grids of a data set must have the same size.
     allowed_labels : sequence or ndarray of bool, optional
-        The labels that each node may have, node by node, as those of a `Graph`.
+        The labels that each node may have, node by node, as for a `Graph`.
 
     Returns
     -------
@@ -197,7 +197,7 @@ class PackedGraphs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GraphSamples(SampleSet):
-    """Many graphs, packed into flat arrays; made by `medn_edu.samples.pack`, not to be written to."""
+    """Many graphs, packed into flat arrays by `medn_edu.samples.pack`.  Do not write to them."""
 
     features: sp.csr_matrix  # (n_nodes, n_features), float64
     offsets: np.ndarray  # (n_samples + 1,)

@@ -22,8 +22,9 @@ def encode_labels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn label sequences into codes: each node's position in ``classes``, and the classes.
 
-    Labels are any hashable values.  ``classes`` are the labels known from training.  Without them they
-    are the labels found in ``y``, sorted; labels that cannot be compared are sorted by type and text.
+    Labels are any hashable values.  ``classes`` are the labels known from training.  If they are not
+    given, the classes are the labels found in ``y``, sorted.  Labels that cannot be compared are sorted
+    by type and text.
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
@@ -46,7 +47,7 @@ def encode_labels(
 def encode_seen_labels(
     y: Iterable[Any], samples: SampleSet, classes: Sequence[Hashable]
 ) -> tuple[np.ndarray, str]:
-    """Turn label sequences into codes, -1 for labels that are not in ``classes``; also name these.
+    """Turn label sequences into codes, -1 for labels not in ``classes``; also list these labels.
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
@@ -299,7 +300,7 @@ def _allowed_codes(labels: Any, code_of: dict[Hashable, int], i: int, t: int) ->
 
 
 def node_costs(label_costs: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
-    """Return the loss of a wrong label at each node: that of its true label, 1 where none is given.
+    """Return the loss of a wrong label at each node: the cost of its true label, 1 by default.
 
     >>> import numpy as np
     >>> node_costs({"b": 5.0}, np.array(["a", "b"]), np.array([0, 1, 1]))
@@ -350,7 +351,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 
 def labelled(X: Iterable[Any], y: Iterable[Any], *, forbidden: Any = None) -> LabelledSamples:
-    """Pack samples and labels for training, each sample with the weight 1.
+    """Pack samples and labels for training.  Each sample has the weight 1.
 
     >>> import numpy as np
     >>> labelled([np.eye(2)], ["ab"]).labels

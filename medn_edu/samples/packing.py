@@ -18,13 +18,13 @@ _CHUNK_NUMBERS = 2**17  # dense rows are compressed while they are in a processo
 
 
 def pack(X: Iterable[Any] | SampleSet, *, n_features: int | None = None) -> SampleSet:
-    """Check samples and pack them; ``n_features`` is the width they must have, if it is known.
+    """Check samples and pack them; ``n_features`` is the number of features they must have, if known.
 
-    A sample is an array or scipy sparse matrix of shape (n_nodes, n_features), which is a chain, a
-    `Forest`, or a `Graph`.  If no sample has a cycle the result is `Samples`, which are forests.  If one
-    has, it is `GraphSamples`, and chains and forests become graphs whose edges run from parents to
-    children.  Samples packed before are returned as they are, so that packing once and predicting often
-    costs nothing.
+    A sample is an array or scipy sparse matrix of shape (n_nodes, n_features), which stands for a chain,
+    or it is a `Forest` or a `Graph`.  If no sample has a cycle, the result is `Samples`, which are
+    forests.  If one has a cycle, the result is `GraphSamples`.  Chains and forests then become graphs
+    whose edges run from parents to children.  Samples that are packed already are returned as they are.
+    So if you predict often, pack once.
 
     >>> import numpy as np
     >>> samples = pack([np.ones((3, 2)), np.ones((1, 2))])

@@ -7,26 +7,27 @@ features are compressed sparse rows, because handwriting, words and one-hot code
 If no sample has a cycle, the edges form a forest: every node has at most one parent.  A chain, such as
 a handwritten word, is the forest in which the parent of letter ``t`` is letter ``t - 1``.  Such a data
 set is packed into `Samples`.  One with cycles is packed into `medn_edu.samples.graphs.GraphSamples`.
-What they have in common is in `SampleSet`.
+`SampleSet` holds what the two have in common.
 
 Conventions
 -----------
 * Nodes are numbered through the whole set; sample ``i`` owns nodes ``offsets[i]:offsets[i + 1]``.
 * ``parents[t]`` is the number of the parent of node ``t``, always smaller than ``t``, or ``-1`` at a
   root.  Edges are named by their child, so ``edge_types[t]`` belongs to the edge ``parents[t] -> t``.
-* A `Graph` without cycles is packed as a forest, too.  Its nodes may come in any order and its edges
-  may run from child to parent.  `AsGiven` remembers that, and users see everything as they gave it:
-  `Samples.split` and `Samples.split_edges` lead back to their order, `Samples.as_packed` leads there.
+* A `Graph` without cycles is packed as a forest, too.  Its nodes may come in any order, and its edges
+  may run from child to parent.  `AsGiven` remembers the original order and directions, so that users see
+  everything as they gave it.  `Samples.as_packed` converts from the order as given to the packed order.
+  `Samples.split` and `Samples.split_edges` convert back.
 * Labels are codes ``0 .. n_labels - 1``; `medn_edu.samples.labels` knows what they stand for.
 * A weight vector is ``concatenate([coef.ravel(), transitions.ravel()])``, with ``coef`` of shape
   ``(n_labels, n_features)`` and ``transitions`` of shape ``(n_tables, n_labels, n_labels)``, indexed
   ``[table, parent's label, child's label]``.  Each edge type has one table, or one for each edge
   feature.  A Potts table has a single weight, which counts where both labels are equal.  `WeightShape`
   knows of Ising tables, too.
-* Edges that agree in type, features and direction are of one *kind*; mostly kinds are types.  So code
-  that finds labellings needs to know nothing of edge features and directions: it is given one table of
-  potentials for each kind (`SampleSet.edge_tables`), and what it counts is summed up by kind
-  (`SampleSet.table_sums`).
+* Edges that agree in type, features and direction are of one *kind*.  Mostly, kinds are the same as
+  types.  Code that finds labellings gets one table of potentials for each kind
+  (`SampleSet.edge_tables`), and what it counts is summed up by kind (`SampleSet.table_sums`).  So it
+  needs to know nothing about edge features and directions.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Forest:
         One row per node.
     parents : array_like of int, shape (n_nodes,), or None
         Number of each node's parent within this sample, or -1 at a root.  Parents come before their
-        children: ``parents[t] < t``.  None, the default, stands for a chain.
+        children: ``parents[t] < t``.  The default, None, means a chain.
     edge_types : array_like of int, shape (n_nodes,), optional
         Type of the edge from the parent to each node, ``0 .. n_edge_types - 1``; each type has its
         own transition weights.  Ignored at roots.  By default all edges are of type 0.
@@ -65,15 +66,15 @@ class Forest:
         Real numbers for the edge from the parent to each node.  A transition scores the sum of edge
         features times weights; each pair of labels has one weight per feature and edge type.
         A feature that is always 1 gives the transition weights that samples without edge features
-        have.  Ignored at roots.  All samples have the same edge features, or none has any.  Each
-        different combination of them takes a table of ``n_labels ** 2`` numbers, fifty million of
-        which is the limit: round features that take very many values.
+        have.  Ignored at roots.  Either all samples have the same edge features, or none has any.  Each
+        different combination of values takes a table of ``n_labels ** 2`` numbers, and all tables
+        together may have at most fifty million.  So round features that take very many values.
     allowed_labels : sequence or ndarray of bool, optional
-        The labels that each node may have, in training and in prediction: for each node a collection
-        of labels, or None where all are allowed; or a mask, one array of bool of shape (n_nodes,
-        n_labels), with columns in the order of the model's ``classes_``.  Labels that do not occur in
-        training can't be predicted and don't count, but each node needs one that does.  So a label
-        that is misspelt here is left out without a warning.
+        The labels that each node may have, in training and in prediction.  Give one entry per node: a
+        collection of labels, or None where all are allowed.  Or give a mask, one array of bool of shape
+        (n_nodes, n_labels), with columns in the order of the model's ``classes_``.  Labels that do not
+        occur in training cannot be predicted, so they are ignored, but each node needs at least one that
+        does occur.  Check your spelling, because a misspelt label is ignored without a warning.
 
     Examples
     --------
@@ -106,10 +107,10 @@ TABLES = ("full", "potts", "ising")
 class WeightShape:
     """Shape of a model's weights, and the one place that knows their order in a flat vector.
 
-    A table of transitions is "full", with a weight for each pair of labels, or "potts", with one
-    weight, that of equal labels.  "ising" takes two labels for the numbers -1 and +1, as physicists do.
-    Then there is one row of node weights, whose product with the features is multiplied by the label,
-    and one weight per table, which is multiplied by both labels of an edge.
+    A table of transitions can be "full", with a weight for each pair of labels, or "potts", with a
+    single weight for equal labels.  "ising" is for two labels, which become the numbers -1 and +1, as in
+    physics.  Then there is one row of node weights; its product with the features is multiplied by the
+    label.  And there is one weight per table, which is multiplied by both labels of an edge.
     """
 
     n_labels: int
@@ -155,10 +156,10 @@ class WeightShape:
         return np.outer(signs, coef), transitions[:, None, None] * np.outer(signs, signs)
 
     def join(self, coef: np.ndarray, transitions: np.ndarray) -> np.ndarray:
-        """Return the flat vector of what belongs to all weights: features, or terms of a gradient.
+        """Return one flat vector of sums that belong to weights, of features or terms of a gradient.
 
-        A Potts weight gets the sum over equal labels, and an Ising weight all with their signs:
-        this is `split` transposed.
+        A Potts weight gets the sum over equal labels, and an Ising weight the sum over all labels with
+        their signs.  This is the transpose of `split`.
         """
         if self.table == "potts":
             transitions = np.trace(transitions, axis1=1, axis2=2)
@@ -168,7 +169,7 @@ class WeightShape:
         return np.concatenate([coef.ravel(), transitions.ravel()])
 
     def weights(self, coef: np.ndarray, transitions: np.ndarray) -> np.ndarray:
-        """Return the flat vector that `split` takes apart."""
+        """Return the flat weight vector, the inverse of `split`."""
         if self.table != "full":
             transitions = transitions[:, -1, -1]
         return np.concatenate([coef[-self.n_rows :].ravel(), transitions.ravel()])
@@ -492,7 +493,7 @@ class AsGiven:
 
 @dataclass(frozen=True, eq=False)
 class Samples(SampleSet):
-    """Many forests, packed into flat arrays; made by `medn_edu.samples.pack`, not to be written to."""
+    """Many forests, packed into flat arrays by `medn_edu.samples.pack`.  Do not write to them."""
 
     features: sp.csr_matrix  # (n_nodes, n_features), float64
     offsets: np.ndarray  # (n_samples + 1,)
@@ -638,7 +639,7 @@ def _transposed(tables: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LabelledSamples:
-    """Packed samples together with their labels: what a problem is made of."""
+    """Packed samples together with their labels, from which a problem is built."""
 
     samples: SampleSet
     labels: np.ndarray  # (n_nodes,), codes of the true labels

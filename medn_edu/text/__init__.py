@@ -1,14 +1,14 @@
 """Text: words and their tags from a file, features from dictionaries, scores of whole spans.
 
-Models take samples of numbers, and texts are words.  This package leads from one to the other:
+Models take samples of numbers, but texts are words.  This package turns one into the other:
 
 * `read_conll` reads words and tags from a file with one word per line;
 * `SequenceVectorizer` turns the features of each word, written as a dictionary, into the samples that
   models take, a sparse matrix per sentence;
 * `parse_page` reads a web page into a tree of elements, texts and images, a `Page`, and
-  `page_to_sample` makes a sample of it at once;
-* `read_parse` reads a parse tree, and `PhraseFeatures` describes its phrases: tokens again, in a tree;
-* `span_scores` says how many of the names, phrases or other spans of words a model has found.
+  `page_to_sample` turns a page into a sample in one step;
+* `read_parse` reads a parse tree, and `PhraseFeatures` describes its phrases as tokens in a tree;
+* `span_scores` counts how many names, phrases or other spans of words a model has found.
 
 >>> from sklearn.pipeline import make_pipeline
 >>> from medn_edu import CRF, SequenceVectorizer

@@ -26,9 +26,9 @@ def read_conll(
 ) -> tuple[_Sentences, ...]:
     r"""Read columns of a file that has one token per line and blank lines between sentences.
 
-    If there is a tab in the first line with a token, columns are separated by tabs (several in a row
-    count as one), and may hold blanks and other space such as U+00A0.  Otherwise they are separated by
-    blanks.  Lines of nothing but blanks and tabs are blank, and several in a row count as one.
+    If there is a tab in the first line with a token, tabs separate the columns.  Several tabs in a row
+    count as one, and columns may hold blanks and other space such as U+00A0.  Otherwise blanks separate
+    the columns.  A line of only blanks and tabs counts as blank, and several in a row count as one.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ def read_conll(
     columns : sequence of int, default=(0, -1)
         Which columns to return; negative ones count from the last.
     comment : str, optional
-        Lines that begin with it are left out, such as those with ``"# "`` of CoNLL-U or
-        ``"-DOCSTART-"`` of CoNLL-2003.  By default no line is, because a ``#`` may be a word.
+        Lines that begin with this text are left out.  Use ``"# "`` for CoNLL-U and ``"-DOCSTART-"`` for
+        CoNLL-2003.  By default no line is left out, because a ``#`` may be a word.
     encoding : str, default="utf-8"
         How the file stores characters.
 
     Returns
     -------
     tuple of list of list of str
-        For each of ``columns`` its sentences, which are lists of strings.
+        One list of sentences for each of ``columns``.  A sentence is a list of strings.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_conll(
         if not isinstance(column, Integral) or isinstance(column, bool):
             raise TypeError(f"columns holds {shown(column)}; expected whole numbers.")
     if not (comment is None or (isinstance(comment, str) and comment)):
-        raise ValueError(f"comment is {shown(comment)}; expected how lines begin, or None.")
+        raise ValueError(f"comment is {shown(comment)}; expected how comment lines begin, or None.")
     rows: list[list[list[str]]] = [[]]  # of each sentence, the last of which may be empty
     separator, n_columns, first = "", 0, 0
     for number, line in enumerate(re.split(r"\r\n|\r|\n", _text(path, encoding)), 1):
@@ -132,7 +132,7 @@ def _text(path: str | Path, encoding: str) -> str:
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error):
-            raise ValueError(f"{path} is damaged; expected a whole file of gzip.") from None
+            raise ValueError(f"{path} is damaged; expected a complete gzip file.") from None
     try:
         codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError):
@@ -145,5 +145,5 @@ def _text(path: str | Path, encoding: str) -> str:
         line = content.count(b"\n", 0, getattr(error, "start", 0)) + 1
         raise ValueError(
             f"{path}, line {line}: there are bytes that are not {encoding}; expected a file in this "
-            "encoding, or the name of another one."
+            "encoding, or another name for encoding."
         ) from None

@@ -143,11 +143,11 @@ class Page:
     def tokens(self) -> list[dict[str, Any]]:
         """Return the features of each node, as `medn_edu.SequenceVectorizer` reads them.
 
-        A leaf has the tag and the classes of the element it stands in, the pattern of its text
+        A leaf has the tag and the classes of the element around it, the pattern of its text
         (currency, share of digits, length, capitals) or the attributes of its image, and the link
         around it.  An element has its tag, its classes, and the numbers of its children and leaves.
         Every node has its depth, its position among its siblings, and a position estimate: how many
-        fifths of the leaves come before it.  No feature holds words of a text, or looks at marks.
+        fifths of the leaves come before it.  No feature contains words of a text or uses marks.
 
         Returns
         -------
@@ -223,9 +223,9 @@ class Page:
     def labels(self) -> list[str]:
         """Return the labels that the page's marks give to its nodes.
 
-        ``data-medn="price"`` on an element labels all leaves in it; of two marks the inner one counts,
-        and ``"none"`` takes a mark away.  The label of an element is the set of its leaves' attributes,
-        such as ``"(name price)"``.
+        ``data-medn="price"`` on an element labels all leaves in it.  If marks are nested, the inner one
+        counts, and ``"none"`` takes a mark away.  The label of an element is the set of its leaves'
+        attributes, such as ``"(name price)"``.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class Page:
     def records(self) -> "list[Page]":
         """Return the records of the page: the elements marked ``data-medn="record"``.
 
-        A record in a record is left out.
+        A record inside another record is left out.
 
         Returns
         -------
@@ -287,14 +287,14 @@ class Page:
 
 
 def parse_page(html: str | bytes) -> Page:
-    """Read HTML into a tree, as a browser does: what is broken is repaired, scripts do not run.
+    """Read HTML into a tree, as a browser does: it repairs what is broken, but runs no scripts.
 
     Parameters
     ----------
     html : str or bytes
-        The page.  Bytes are decoded as their byte-order mark or the ``charset`` of a ``<meta>`` within
-        the first 1,024 bytes says, and as UTF-8 otherwise.  Bytes that the encoding does not have
-        become U+FFFD, the replacement character.
+        The page.  For bytes, the encoding comes from a byte-order mark, or from the ``charset`` of a
+        ``<meta>`` in the first 1,024 bytes, and is UTF-8 otherwise.  Bytes that are invalid in this
+        encoding become U+FFFD, the replacement character.
 
     Returns
     -------
@@ -307,7 +307,7 @@ def parse_page(html: str | bytes) -> Page:
         If ``html`` is neither text nor bytes, names an unknown encoding, has neither text nor an image
         in it, or has an unknown mark ``data-medn``; the message says what was expected.
     ImportError
-        If selectolax is missing; ``pip install 'medn_edu[web]'`` brings it.
+        If selectolax is missing; ``pip install 'medn_edu[web]'`` installs it.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def parse_page(html: str | bytes) -> Page:
     except ImportError:
         raise ImportError(
             "reading pages needs the library selectolax, which is not installed; pip install "
-            "'medn_edu[web]' brings it."
+            "'medn_edu[web]' installs it."
         ) from None
     document = LexborHTMLParser(_decoded(html, LexborHTMLParser))
     tags: list[str] = []

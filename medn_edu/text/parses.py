@@ -1,7 +1,7 @@
-"""Parse trees: a sentence cut into phrases, phrases into smaller ones, and these into words.
+"""Parse trees: a sentence is cut into phrases, these into smaller phrases, and those into words.
 
 Treebanks write a tree with brackets, each with the label of its phrase: ``(3 (2 not) (1 bad))``.  Here
-its phrases are nodes in the order in which their brackets open, so parents come before their children.
+the phrases are nodes, in the order in which their brackets open.  So parents come before their children.
 """
 
 import re
@@ -20,7 +20,7 @@ class Parse(NamedTuple):
     words : tuple of str
         The words of the sentence.
     parents : tuple of int
-        The number of each phrase's parent, -1 for the whole sentence, which comes first.
+        The number of each phrase's parent.  The whole sentence comes first and has -1.
     spans : tuple of (int, int)
         Where each phrase starts and ends: it holds ``words[start:end]``.
 
@@ -43,7 +43,7 @@ class Parse(NamedTuple):
         return len(self.parents)
 
     def phrase(self, node: int) -> str:
-        """Return the words of a phrase with blanks between."""
+        """Return the words of a phrase, separated by blanks."""
         start, end = self.spans[node]
         return " ".join(self.words[start:end])
 
@@ -79,9 +79,9 @@ def read_parse(text: str) -> tuple[Parse, list[str]]:
     Raises
     ------
     ValueError
-        If the text is no such tree; the message says where.
+        If the text is not such a tree; the message says where.
     TypeError
-        If it is no text.
+        If ``text`` is not a string.
 
     Examples
     --------

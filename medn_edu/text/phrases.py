@@ -1,7 +1,7 @@
-"""Features of phrases: their words, and what the same words and phrases were labelled in training.
+"""Features of phrases: their words, and how the same words and phrases were labelled in training.
 
-A label says less about a phrase the more the model has seen that very phrase: in training every phrase
-would find its own label.  So training trees are described with what *other* trees say, and
+In training, every phrase could look up its own label, which teaches nothing about new phrases.  So
+training trees are described with the labels in *other* trees.  That is why
 `PhraseFeatures.fit_transform` differs from `transform`.
 """
 
@@ -24,7 +24,7 @@ CUES = (
     frozenset({"but"}),
     frozenset({"very", "too", "so", "really"}),
 )
-"""Words that change what their sibling says; each group has edges of its own type."""
+"""Words that change what their sibling says.  Each group has a type of edge of its own."""
 
 _CUE_TEXTS = ("", " not", " but", "")
 _LENGTHS = ((1, "1"), (2, "2"), (3, "3"), (5, "4-5"), (9, "6-9"), (19, "10-19"))
@@ -63,7 +63,7 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         The labels of training, sorted as models sort them; sums count how far a label is from the
         middle one.
     counts_ : dict
-        For each phrase of training how often it had which label.
+        For each phrase of training, how often it had each label.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     >>> list(tokens[0])[-5:]
     ['sum=1', 'parts=0 not, 1', 'not beside=1', 'good beside=0', 'known=1']
 
-    A model that reads trees (new ones have some features that training has not, which it says):
+    A model that reads trees (if new trees have features that training did not see, it warns you):
 
     >>> model = make_pipeline(PhraseFeatures(), SequenceVectorizer(), M3N()).fit(X, y)
     >>> model[-1].classes_.tolist()
@@ -84,7 +84,7 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     """
 
     def fit(self, X: Iterable[Parse], y: Iterable[Sequence[Hashable]]) -> Self:
-        """Count which phrase has which label.
+        """Count how often each phrase has each label.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return self
 
     def fit_transform(self, X: Iterable[Parse], y: Iterable[Sequence[Hashable]]) -> list[Forest]:
-        """Do what `fit` does, and describe each tree with what the others say.
+        """Do what `fit` does, and describe each tree with the labels in the other trees.
 
         Parameters
         ----------
@@ -125,12 +125,12 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         list of Forest
-            One sample per tree, with tokens for features.
+            One sample per tree, with tokens as features.
 
         Raises
         ------
         ValueError, TypeError
-            As of `fit`.
+            As for `fit`.
         """
         X = _trees(X)
         y = label_lists(y, [parse.n_nodes for parse in X])
@@ -148,7 +148,7 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         list of Forest
-            One sample per tree, with tokens for features.
+            One sample per tree, with tokens as features.
 
         Raises
         ------

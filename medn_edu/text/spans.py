@@ -27,12 +27,12 @@ class SpanScores:
     Attributes
     ----------
     types : dict of str to Scores
-        Of each type of span: a named tuple of ``precision``, ``recall``, ``f1`` and ``support``, which
-        is the number of true spans.
+        Scores of each type of span: a named tuple of ``precision``, ``recall``, ``f1`` and ``support``,
+        the number of true spans.
     micro : Scores
-        Of all spans together.
+        Scores of all spans together.
     macro : Scores
-        Unweighted means over the types; its support is the number of all true spans.
+        Unweighted means over the types.  The support is the number of all true spans.
     """
 
     types: dict[str, Scores]
@@ -51,15 +51,15 @@ class SpanScores:
 
 
 def span_scores(y_true: Any, y_pred: Any, scheme: str = "BIO") -> SpanScores:
-    """Return how many spans were found, strictly: only what follows the scheme is a span.
+    """Score how many spans were found, strictly: only what follows the scheme is a span.
 
     A predicted span is right if there is a true span with the same first token, last token and type.
     What counts as a span, in ``y_true`` as in ``y_pred``:
 
     * BIO (also known as IOB2): a ``B-x`` and all ``I-x`` of the same type ``x`` that follow it without
-      a gap.  An ``I-x`` that does not continue such a span is no span and no part of one.
-    * BIOES: one ``S-x``, or a ``B-x``, any number of ``I-x`` and an ``E-x`` without a gap, all of one
-      type.  What is not completed is no span.
+      a gap.  An ``I-x`` that does not continue such a span is neither a span nor part of one.
+    * BIOES: one ``S-x``; or a ``B-x``, any number of ``I-x`` and an ``E-x`` without a gap, all of one
+      type.  A span that is not completed does not count.
 
     These are the rules of seqeval's ``mode="strict"`` with its schemes IOB2 and IOBES.  Tags without
     types, such as a plain ``B``, are of the type ``_``.  Where nothing was predicted, precision is 0;
@@ -80,7 +80,7 @@ def span_scores(y_true: Any, y_pred: Any, scheme: str = "BIO") -> SpanScores:
     Raises
     ------
     ValueError, TypeError
-        If lengths differ or something is no tag of the scheme; the message names the sample.
+        If lengths differ or something is not a tag of the scheme; the message names the sample.
 
     Warns
     -----
@@ -186,5 +186,5 @@ def _split(tag: Any, scheme: str, place: str) -> tuple[str, str]:
     prefixes = ", ".join(_PREFIXES[scheme])
     raise ValueError(
         f"{place} has the tag {shown(tag)}; expected O, or one of {prefixes} with a dash and a type, "
-        f"as {scheme} has them."
+        f"as in {scheme}."
     )

@@ -1,4 +1,4 @@
-"""Features from dictionaries: what you say about each token becomes a row of a sparse matrix.
+"""Features from dictionaries: the description of each token becomes a row of a sparse matrix.
 
 Each token is looked up once.  The features of its neighbours are then the same rows, moved up or down
 within the sentence, so a window costs no second look at the dictionaries.
@@ -65,7 +65,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         ``-1:word=the`` and ``+1:word=cat``; with 2, those of four neighbours, and so on.  Where the
         sentence has no such neighbour, there is one feature instead, ``-1:<BOS>`` (beginning of
         sentence) or ``+1:<EOS>`` (end of sentence).  Neighbours are those in the list, so ``window``
-        must be 0 for a `Graph`, and for a `Forest` whose parents make it something else than a chain.
+        must be 0 for a `Graph`, and for a `Forest` that is not a chain.
     n_features : int, optional
         Number of columns to hash names to, for a token and again for each of its neighbours.  By
         default every name has a column of its own.
@@ -118,7 +118,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             Lists of tokens, or Forests or Graphs of them.  A generator saves memory, because each
             sentence is read once and dropped.
         y : ignored
-            Labels, which pipelines hand over.
+            Labels, which pipelines pass on.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Returns
         -------
         list of scipy.sparse.csr_matrix of shape (n_tokens, n_features_out_)
-            One sample per sentence; a Forest or Graph with such features where that was given.
+            One sample per sentence.  If a sentence was a Forest or Graph, so is its sample.
         """
         window = check_count("window", self.window, least=0)
         read: list[_Read] = []
@@ -170,7 +170,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Returns
         -------
         list of scipy.sparse.csr_matrix of shape (n_tokens, n_features_out_)
-            One sample per sentence; a Forest or Graph with such features where that was given.
+            One sample per sentence.  If a sentence was a Forest or Graph, so is its sample.
 
         Raises
         ------
@@ -182,9 +182,9 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Warns
         -----
         UserWarning
-            If there are features that `fit` has not seen; the message counts them.  New text has some
-            nearly always; ``warnings.filterwarnings("ignore", message=".*fit did not see")`` says that
-            you know.
+            If there are features that `fit` has not seen; the message counts them.  New text nearly
+            always has some.  ``warnings.filterwarnings("ignore", message=".*fit did not see")`` hides
+            the warning.
         """
         check_is_fitted(self, "vectorizer_")
         read: list[_Read] = []
@@ -316,7 +316,7 @@ def _rows(X: Any, read: list[_Read], window: int) -> Iterator[dict[str, float]]:
             )
         if window and not _is_chain(structure, len(tokens)):
             raise ValueError(
-                f"sample {i} of X is a {type(structure).__name__} that is no chain, and window is "
+                f"sample {i} of X is a {type(structure).__name__} that is not a chain, and window is "
                 f"{window}; expected window=0, since successive nodes need not be neighbours."
             )
         read.append(_Read(len(tokens), structure))
@@ -328,7 +328,7 @@ def _rows(X: Any, read: list[_Read], window: int) -> Iterator[dict[str, float]]:
                 raise type(error)(f"node {t} of sample {i} of X {error}") from None
             except RecursionError:
                 raise ValueError(
-                    f"node {t} of sample {i} of X holds dicts within dicts without end; expected a few "
+                    f"node {t} of sample {i} of X holds dicts nested without end; expected a few "
                     "levels."
                 ) from None
             yield row
