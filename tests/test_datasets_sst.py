@@ -59,7 +59,7 @@ def test_content_of_another_form_is_named(home, tmp_path, monkeypatch):
     (tmp_path / "sst" / "train.txt.gz").write_bytes(gzip.compress(content))
     with pytest.raises(
         DataError,
-        match=r"train\.txt\.gz: line 2: text is no tree, because it goes on with 'film\)'",
+        match=r"train\.txt\.gz: line 2: text is not a tree, because it goes on with 'film\)'",
     ):
         load_sst(tmp_path)
 

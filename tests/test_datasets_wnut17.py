@@ -97,7 +97,7 @@ def test_a_file_of_another_form(line, tmp_path, made_up, monkeypatch):
     path.write_bytes(gzip.compress(content))
     with (
         mock.patch.dict(remote.FILES, wnut17=(file,)),
-        pytest.raises(DataError, match=r"^\S*train.conll.gz: line 2 is no .* expected .*\.$"),
+        pytest.raises(DataError, match=r"^\S*train.conll.gz: line 2 is not .* expected .*\.$"),
     ):
         load_wnut17(tmp_path)
 

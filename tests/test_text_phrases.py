@@ -63,9 +63,7 @@ def test_trees_are_read_as_they_are_written(tree):
 )  # fmt: skip
 def test_what_is_no_tree_is_named_with_its_place(text, at):
     what = f"goes on with {text[at:]!r}" if text[at:] else "ends"
-    start = (
-        f"text is no tree, because it {what} after {at} characters; expected brackets such as (3 "
-    )
+    start = f"text is not a tree, because it {what} after {at} characters; expected brackets such as (3 "
     with pytest.raises(ValueError, match=f"^{re.escape(start)}"):
         read_parse(text)
 

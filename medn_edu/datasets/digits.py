@@ -45,9 +45,9 @@ The images are split between training and test part before words are made, so no
 and within a part an image is shown again only when all images of its digit have been used.  Writers
 are not known: the same hand may have written training and test digits.
 
-As it comes by default (120 + 120 words, noise 0.4), logistic regression on single digits errs on
-about one test digit in five and a chain that learns the grammar too on about one in ten; without
-noise it is 4 % and 1 %.
+With the default settings (120 + 120 words, noise 0.4), logistic regression on single digits gets
+about one test digit in five wrong.  A chain that also learns the grammar gets about one in ten wrong.
+Without noise it is 4 % and 1 %.
 
 Contents: data (list of (n, 64) float64, more with a border), target (list of int arrays), images (the
 same memory as data, (n, 8, 8)), words (str), image_index (list of int arrays: which image of

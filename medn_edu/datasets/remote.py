@@ -398,8 +398,8 @@ def _gzipped(file: RemoteFile, data: bytes) -> bytes | None:
 def _remedy(file: RemoteFile, place: str) -> str:
     return {
         "MEDN_EDU_DATA": "replace it, or unset MEDN_EDU_DATA to have it downloaded",
-        "cache": f"'{file.command}' downloads it anew",
-        "data_home": "delete it to have it downloaded anew",
+        "cache": f"'{file.command}' downloads it again",
+        "data_home": "delete it to have it downloaded again",
     }[place]
 
 

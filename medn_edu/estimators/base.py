@@ -123,7 +123,7 @@ class MarkovNetwork(BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If training ended before it reached ``tol``; the message says how far it came.
+            If training ended before it reached ``tol``; the message says which gap it reached instead.
         """
         n_jobs = check_jobs(self.n_jobs)
         with one_blas_thread():

@@ -31,7 +31,7 @@ def pack(X: Iterable[Any] | SampleSet, *, n_features: int | None = None) -> Samp
     >>> samples.offsets, samples.parents
     (array([0, 3, 4]), array([-1,  0,  1, -1]))
 
-    A tree whose edges run towards node 2 is packed from node 0 on, and a triangle is no forest:
+    A tree whose edges run towards node 2 is packed from node 0 on.  A triangle is not a forest:
 
     >>> tree, triangle = [[0, 1], [1, 2]], [[0, 1], [1, 2], [2, 0]]
     >>> pack([Graph(np.eye(3), tree)]).parents

@@ -417,9 +417,9 @@ class SampleSet(ABC):
         n_tables, *pair = transitions.shape
         if self.n_edge_kinds * pair[0] * pair[1] > _N_POTENTIALS:
             raise ValueError(
-                f"the edge features make {self.n_edge_kinds} different kinds of edges, whose tables for "
-                f"{pair[0]} labels are more than {_N_POTENTIALS} numbers; expected rounded edge "
-                "features, of which fewer differ, or, in prediction, fewer samples at a time."
+                f"the edge features make {self.n_edge_kinds} different kinds of edges, and their tables "
+                f"for {pair[0]} labels have more than {_N_POTENTIALS} numbers; expected edge features "
+                "rounded so that fewer differ or, in prediction, fewer samples at a time."
             )
         tables = self.kind_rows(n_tables) @ transitions.reshape(n_tables, -1)
         return tables.reshape(-1, *pair)

@@ -133,6 +133,6 @@ def _odd(text: str, at: int) -> ValueError:
     """Return what to raise where a tree does not go on as it must."""
     what = f"goes on with {shown(text[at:])}" if at < len(text) else "ends"
     return ValueError(
-        f"text is no tree, because it {what} after {at} characters; expected brackets such as "
+        f"text is not a tree, because it {what} after {at} characters; expected brackets such as "
         "(3 (2 not) (1 bad)), each with a label and then a word or at least two brackets."
     )
