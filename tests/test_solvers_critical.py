@@ -152,7 +152,7 @@ def test_refusals():
     for name, solver in (("radius", "subgradient"), ("lam", "em")):
         model = L1M3N(solver=solver)
         assert model.critical_constant(X, Y) == L1M3N().critical_constant(X, Y)
-        with pytest.raises(AttributeError, match=f"{name} given .* expected {name}=None"):
+        with pytest.raises(AttributeError, match=f"{name} given, .* expected {name}=None"):
             model.set_params(**{name: 2.0}).critical_constant(X, Y)
     with pytest.raises(ValueError, match="2 samples but y has 1"):
         L1M3N().critical_constant(X, Y[:1])

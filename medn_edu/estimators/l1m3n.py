@@ -219,8 +219,8 @@ class L1M3N(MarginNetwork):
         for name in ("radius", "lam"):
             if getattr(self, name) is not None:
                 raise AttributeError(
-                    f"this L1M3N has no critical_constant: when {name} is given, C is not the constant "
-                    f"of its L1 norm; expected {name}=None."
+                    f"this L1M3N has no critical_constant, because with {name} given, C is not the "
+                    f"constant of its L1 norm; expected {name}=None."
                 )
         return Problem(data, MarginLoss(LinearSlack(self.C)), L1Norm(), n_jobs)
 
