@@ -1,7 +1,7 @@
 """Slips in the papers, each settled on numbers.
 
 Every long paper has slips: a sign, a forgotten sum, a sentence that says a little more than its proof.
-Most do no harm.  But if you derive the formulas again, or write a program from them, you stumble, and
+Many do no harm.  But if you derive the formulas again, or write a program from them, you stumble, and
 then you have to decide who is wrong.
 
 Each slip comes with a quotation, the formula as printed and the formula as meant.  These texts are in
