@@ -46,7 +46,7 @@ def _judge_tags(answer: Any) -> str | None:
         return f"{unknown[:20]} is not one of the tags; {meant}."
     if len(given) != 7:
         return f"seven tokens need seven tags, but these are {len(given)}."
-    return "some tags are wrong. Write the words in a row and a tag under each."
+    return "some tags are wrong. Write the words in a row and put a tag under each."
 
 
 check_tags = Judged(
@@ -62,7 +62,7 @@ check_leak = Choice(right="b")
 _CAUSES = "bdac"
 _MISTAKEN_CAUSES = {
     "badc": "runs 2 and 3 both fail in training, but one is far from its optimum. Compare gaps.",
-    "bdca": "if a part is read worse than by *always NOUN*, that part is at fault. Look at run 4 again.",
+    "bdca": "if the error is above that of *always NOUN*, the data are at fault. Look at run 4 again.",
     "cdab": "no error at all on new topics is too good to be true. Look at run 1 again.",
     "dbac": "run 1 has no error in training, so nothing holds its weights too small.",
     "adbc": "run 1 has a gap of 0.01, so it wasn't stopped early.",
@@ -148,7 +148,7 @@ def _judge_rule(answer: Any) -> str | None:
         word, tag = forbidden[0]
         return (
             f"your rule forbids {len(forbidden)} true tags, such as {tag} for {word!r}; allow them, or "
-            "let the rule speak about fewer words."
+            "let the rule cover fewer words."
         )
     fewer = tagger.errors - tagger.count_errors(given)
     if fewer <= 0:
@@ -156,7 +156,7 @@ def _judge_rule(answer: Any) -> str | None:
     if fewer < _FEWER:
         count = "one error" if fewer == 1 else f"{fewer} errors"
         return (
-            f"your rule is true and spares M3N {count}, but {_FEWER} are needed; which words are "
+            f"your rule is true and saves M3N {count}, but {_FEWER} are needed; which words are "
             "like those that it corrects?"
         )
     return None
