@@ -299,16 +299,16 @@ def test_dual_variables_are_checked():
     values = np.ones(samples.n_samples)
     with pytest.raises(ValueError, match=r"^labels and values have shapes"):
         DualVariables.on(samples, labels[1:], values)
-    with pytest.raises(ValueError, match=r"^alpha holds a label code beyond the"):
+    with pytest.raises(ValueError, match=r"^alpha holds a label code outside the"):
         problem.dual(DualVariables.on(samples, labels + 99, values))
     alpha = DualVariables.on(samples, labels, values)
-    with pytest.raises(ValueError, match=r"^alpha names a sample beyond the"):
+    with pytest.raises(ValueError, match=r"^alpha refers to a sample that is not among the"):
         problem.dual(replace(alpha, sample=alpha.sample + 1))
     with pytest.raises(ValueError, match=r"^alpha has a labelling of \d nodes for sample \d; exp"):
         problem.dual(replace(alpha, sample=np.argsort(samples.lengths)))
     assert alpha.take([1, 0]).sample.tolist() == [1, 0]
     for chosen in ([99], [-1], [True], slice(1)):
-        with pytest.raises(ValueError, match=r"^chosen must hold .* booleans, or whole numbers"):
+        with pytest.raises(ValueError, match=r"^chosen does not fit .* booleans, or whole numbers"):
             alpha.take(chosen)
 
 

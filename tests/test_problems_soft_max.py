@@ -312,10 +312,10 @@ def test_what_is_refused():
                     kind(number)
     data, augmented = make_data(KINDS[1]), SoftMaxLoss(loss_augmented=True)
     for loss, scale in ((augmented, 0.0), (SoftMaxLoss(), 1.0)):
-        with pytest.raises(ValueError, match="needs l2 > 0 and a loss"):
+        with pytest.raises(ValueError, match="needs l2 > 0 and loss_augmented=True"):
             soft_max.hard_problem(Problem(data, loss, L2Norm(scale)))
-    with pytest.raises(TypeError, match="M3N has no L1 norm; expected an L2Norm"):
+    with pytest.raises(TypeError, match="but M3N has no L1 norm; expected an L2Norm"):
         soft_max.hard_problem(Problem(data, augmented, ElasticNet(0.1, 1.0)))
     marginals = DualMarginals.on(data, data.labels, data.sample_weight)
-    with pytest.raises(TypeError, match="a soft-max loss needs entropies"):
+    with pytest.raises(TypeError, match="has no entropies; a soft-max loss needs them"):
         Problem(data, SoftMaxLoss(), L2Norm()).dual(marginals)

@@ -544,7 +544,7 @@ BAD_PROBLEMS = [
       for norm in (L1Ball(1.0), L1Norm(2.0))),
     (solvers.variational_laplace, {}, "expected a LaplacePrior, for which Algorithm 1 is made"),
     (solvers.block_frank_wolfe, {"regulariser": L1Norm()},
-     r"^the regulariser is L1Norm\(scale=0\.5\), whose conjugate has kinks;"),
+     r"^the regulariser is L1Norm\(scale=0\.5\), and its conjugate has kinks;"),
     (solvers.block_frank_wolfe, {"regulariser": L2Ball(1.0)},
      r"^the regulariser is L2Ball\(.*\), which has no log_mgf;"),
     (solvers.block_frank_wolfe, {"loss": SoftMaxLoss()},

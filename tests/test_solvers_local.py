@@ -187,7 +187,7 @@ def test_estimates_are_certificates():
     ("solver", "epsilon", "numbers", "said"),
     [
         (swept_lbfgs, 0.0, "ones", "swept_lbfgs expects epsilon > 0"),
-        (swept_lbfgs, 1.0, "trw", "swept_lbfgs expects .* counting numbers that are positive"),
+        (swept_lbfgs, 1.0, "trw", "swept_lbfgs expects .* positive counting numbers"),
         (nested_lbfgs, 0.0, "ones", "nested_lbfgs expects epsilon > 0"),
         (norm_product_learning, 1.0, "conditional", "expects positive counting numbers"),
         (

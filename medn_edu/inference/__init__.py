@@ -1,17 +1,17 @@
-"""The questions asked of packed samples: the best labelling, sums over all, and random ones.
+"""Inference: the best labelling of each sample, sums over all labellings, and random labellings.
 
-`Potentials` (``potentials.py``) joins packed samples with what a model says of their nodes and edges.
-It checks both, once.  Each question is a function of potentials:
+`Potentials` (``potentials.py``) joins packed samples with the scores that a model gives their nodes
+and edges.  It checks both, once.  Each question is a function of potentials:
 
 * ``maximization.py``: which labelling scores best, and which are the k best?
-* ``marginalization.py``: how much score is there altogether, and how probable is each label?
+* ``marginalization.py``: what do the scores of all labellings sum to, and how probable is each label?
 * ``loopy/``: the same questions on graphs with cycles, where the answers are approximate;
 * ``sampling.py``: random labellings; ``textbook/`` has Gibbs sampling, for comparison.
 
-``features.py`` leads back from labels, or their probabilities, to sums of features.  The work itself
-is done by `medn_edu.kernels`, on groups of samples shared among threads (``groups.py``).  Marginals
-and exact draws walk over the samples of a group a few at a time (``_sweeps.py``).  The same answers
-in a few plain lines each are in `medn_edu.theory.reference`.
+``features.py`` turns labels, or their probabilities, back into sums of features.  `medn_edu.kernels`
+does the work itself, on groups of samples shared among threads (``groups.py``).  Marginals and exact
+draws go through the samples of a group a few at a time (``_sweeps.py``).  To read the same algorithms
+in a few plain lines each, see `medn_edu.theory.reference`.
 
 Most functions share these arguments:
 
@@ -21,10 +21,10 @@ Most functions share these arguments:
 * ``labels``: label codes, one integer per node of all samples, shape (n_nodes,);
 * ``epsilon``: temperature, 1 by default; at 0 all probability lies on the best labelling;
 * ``sample_weight``: how often each sample counts, shape (n_samples,); once by default;
-* ``n_jobs``: number of threads, 1 by default; the results are the same bits for any number.
+* ``n_jobs``: number of threads, 1 by default; the results are identical, bit for bit, for any number.
 
-An argument that does not fit is a ValueError, or a TypeError if it holds no numbers.  A sample without
-any allowed labelling is a ValueError that names the sample.
+An argument that does not fit raises a ValueError, or a TypeError if it does not hold numbers.  A sample
+without any allowed labelling raises a ValueError that names the sample.
 """
 
 from medn_edu.inference.features import edge_counts, feature_sums, joint_features

@@ -1,6 +1,7 @@
-"""The way back from labels, or their probabilities, to sums of features.
+"""From labels, or their probabilities, back to sums of features.
 
-It is the transpose of the product that makes potentials of weights (`medn_edu.inference.potentials`).
+These sums are the transpose of the product that turns weights into potentials
+(`medn_edu.inference.potentials`).
 """
 
 from functools import reduce
@@ -17,14 +18,15 @@ from medn_edu.samples import GraphSamples, SampleSet, WeightShape
 def feature_sums(samples: SampleSet, node_values: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
     """Return ``node_values^T X``: features summed over nodes, weighted per label.
 
-    With marginals as values these are expected features, with one-hot labels observed ones.
+    If the values are marginals, the sums are the expected features.  If they are one-hot labels, the
+    sums are the observed features.
 
     Parameters
     ----------
     samples, n_jobs
         See `medn_edu.inference`.
     node_values : ndarray of shape (n_nodes, n_labels)
-        How much each node counts for each label; finite numbers.
+        How much each node counts towards each label; finite numbers.
 
     Returns
     -------
@@ -75,12 +77,12 @@ def edge_counts(
     n_labels : int
         Number of labels.
     n_edge_types : int, optional
-        Number of edge types of the model; by default those that the samples use.
+        Number of edge types of the model; by default as many as the samples use.
 
     Returns
     -------
     ndarray of shape (n_edge_types, n_labels, n_labels)
-        Counts, in the shape of ``transitions``; with edge features, for each kind of edge.
+        Counts, in the shape of ``transitions``; with edge features, one table for each kind of edge.
 
     Examples
     --------
@@ -125,12 +127,12 @@ def joint_features(samples: SampleSet, labels: np.ndarray, shape: WeightShape) -
     Returns
     -------
     scipy.sparse.csr_matrix of shape (n_samples, shape.size)
-        Features in the order of the flat weight vector, so that ``F = joint_features @ weights``.
+        Features in the order of the flat weight vector, so the scores are ``joint_features @ weights``.
 
     Raises
     ------
     ValueError
-        If labels are out of range, or the shape does not fit the samples.
+        If a label is out of range, or the shape does not fit the samples.
 
     Examples
     --------
@@ -144,8 +146,8 @@ def joint_features(samples: SampleSet, labels: np.ndarray, shape: WeightShape) -
     n_tables = samples.n_edge_types * max(samples.n_edge_features, 1)
     if shape.n_features != samples.n_features or shape.n_tables < n_tables:
         raise ValueError(
-            f"shape has {shape.n_features} features and {shape.n_tables} tables of transitions; "
-            f"expected {samples.n_features} and at least {n_tables}, as the samples have."
+            f"shape has {shape.n_features} features and {shape.n_tables} transition tables; expected "
+            f"{samples.n_features} features and at least {n_tables} tables, as the samples need."
         )
     edges = _edge_features(samples, labels, shape)
     # One row per label of each sample: a product is faster than sorting entries into sums.

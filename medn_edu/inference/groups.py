@@ -1,8 +1,8 @@
 """Groups of samples, and threads over them.
 
-Work is cut into *groups* of samples by the data alone, never by the number of threads, and what
-groups return is joined in their order.  So results are the same, bit for bit, however many threads
-work.
+How samples are cut into *groups* depends on the data alone, never on the number of threads, and the
+groups' results are joined in order.  So the results are the same, bit for bit, for any number of
+threads.
 """
 
 from collections.abc import Callable

@@ -5,12 +5,12 @@ At *temperature* ``epsilon`` a labelling has the probability
     p(y | x) = exp(F(x, y) / epsilon) / sum_y' exp(F(x, y') / epsilon),
 
 and the log-partition is ``epsilon * log sum_y exp(F(x, y) / epsilon)``.  This is a smooth version of
-``max_y F(x, y)``: never below it, and above it by at most ``epsilon`` times the logarithm of the
-number of labellings.  ``epsilon = 1`` is the conditional random field.  At ``epsilon = 0`` the
-log-partition *is* the maximum, and all probability lies on the best labelling.
+``max_y F(x, y)``.  It is never below the maximum, and it exceeds the maximum by at most ``epsilon``
+times the logarithm of the number of labellings.  ``epsilon = 1`` is the conditional random field.  At
+``epsilon = 0`` the log-partition *is* the maximum, and all probability lies on the best labelling.
 
-The sum over all labellings splits like the maximum does, so the same two sweeps find it (the
-forward-backward algorithm; Baum et al. 1970, Pearl 1982).  The derivative of the log-partition with
+The sum over all labellings splits in the same way as the maximum, so the same two sweeps compute it
+(the forward-backward algorithm; Baum et al. 1970, Pearl 1982).  The derivative of the log-partition with
 respect to a potential is a marginal probability, which gives the gradients of conditional random
 fields (Lafferty et al. 2001).
 """
@@ -43,7 +43,7 @@ from medn_edu.samples import SampleSet
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """What `marginals` returns.
+    """Label probabilities, expected transitions and log-partitions, as `marginals` returns them.
 
     Parameters
     ----------
@@ -62,20 +62,20 @@ class Marginals:
 
 @dataclass(frozen=True, eq=False)
 class ExpectedStatistics:
-    """What `expected_statistics` returns.
+    """Log-partitions and expected features under a model, as `expected_statistics` returns them.
 
     Parameters
     ----------
     log_partition : ndarray of shape (n_samples,)
         Log-partition of each sample.
     feature_sums : ndarray of shape (n_labels, n_features)
-        Expected node features per label, summed over samples times their weights.
+        Expected node features per label: a sum over samples, each times its weight.
     edge_counts : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Expected number of transitions, summed over samples times their weights.
+        Expected number of transitions: a sum over samples, each times its weight.
     entropies : ndarray of shape (n_samples,) or None
         Entropy of each sample's distribution over labellings, if asked for.
     losses : ndarray of shape (n_samples,) or None
-        Expected Hamming loss of each sample, if entropies were asked for and labels given.
+        Expected Hamming loss of each sample, if entropies were asked for and labels were given.
     """
 
     log_partition: np.ndarray
@@ -96,11 +96,11 @@ def log_partition(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int =
     Returns
     -------
     ndarray of shape (n_samples,)
-        Log-partitions; at temperature 0 the scores of the best labellings.
+        Log-partitions; at temperature 0, the scores of the best labellings.
 
     Examples
     --------
-    Without preferences all labellings count the same, here 2 ** 3 of them:
+    If all potentials are 0, every labelling counts the same, and here there are 2 ** 3 of them:
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
@@ -125,7 +125,7 @@ def marginals(
     Parameters
     ----------
     potentials, epsilon, sample_weight, n_jobs
-        See `medn_edu.inference`.  The weights count in ``edge_counts`` only.
+        See `medn_edu.inference`.  Sample weights affect ``edge_counts`` only.
 
     Returns
     -------
@@ -171,7 +171,8 @@ def edge_marginals(potentials: Potentials, epsilon: float = 1.0, *, n_jobs: int 
     Returns
     -------
     ndarray of shape (n_nodes, n_labels, n_labels)
-        At node ``t`` the marginal of its edge, ``[parent's label, child's label]``; zeros at roots.
+        Row ``t`` is the marginal of the edge from the parent of node ``t``, indexed
+        ``[parent's label, child's label]``.  Rows of roots are zero.
 
     Examples
     --------
@@ -211,28 +212,29 @@ def expected_statistics(
     want_entropies: bool = False,
     n_jobs: int = 1,
 ) -> ExpectedStatistics:
-    """Return log-partitions and expected features under a model: one evaluation of its gradient.
+    """Return log-partitions and expected features under a model: what a gradient is made of.
 
-    The same as `node_potentials`, `add_loss`, `marginals` and `feature_sums` one after the other,
-    but each step is done for a few samples at a time, while their numbers are still in the
-    processor's cache, and no array over all nodes is made.
+    The result is the same as calling `node_potentials`, `add_loss`, `marginals` and `feature_sums` one
+    after the other.  This function is faster because it takes a few samples through all steps at a
+    time, while their numbers are still in the processor's cache.  It also needs less memory, because
+    it makes no array over all nodes.
 
     Parameters
     ----------
     samples, coef, sample_weight, epsilon, n_jobs
         See `medn_edu.inference`.
     edge : ndarray of shape (n_edge_types, n_labels, n_labels)
-        Edge potentials; ``-inf`` where a transition is forbidden.  With edge features there is a table
-        for each kind of edge (as in ``edge_counts`` of the result).
+        Edge potentials; ``-inf`` where a transition is forbidden.  With edge features there is one
+        table for each kind of edge, as in ``edge_counts`` of the result.
     loss_labels : ndarray of int, shape (n_nodes,), optional
-        True labels, against which the Hamming loss is added to the potentials.
+        True labels.  If given, the Hamming loss against them is added to the potentials.
     loss_scale : float or ndarray of shape (n_nodes,), default=1.0
-        Loss of one wrong label, or of one at each node.
+        Loss of a wrong label: one number for all nodes, or one per node.
     mask : ndarray of bool, shape (n_nodes, n_labels), optional
         The labels that each node may have; all by default.
     want_entropies : bool, default=False
-        Whether to find entropies and expected losses too.  They are computed from the marginals and
-        not from the log-partitions, so that each can be checked against the other.
+        Whether to compute entropies and expected losses too.  They come from the marginals, not from
+        the log-partitions, so each can be used to check the other.
 
     Returns
     -------

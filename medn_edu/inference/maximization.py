@@ -2,9 +2,9 @@
 
 Enumerating all ``n_labels ** n_nodes`` labellings is out of the question even for a word.  But the
 score of a forest splits at every node: given the label of ``t``, what happens below one child does
-not concern the others.  So each subtree need only report, for each label its parent might have, the
-best it can do.  That is dynamic programming, on chains the algorithm of Viterbi (1967), at a cost of
-``n_nodes * n_labels ** 2``.
+not concern the others.  So each subtree only has to report the best score it can reach for each
+label of its parent.  This is dynamic programming, at a cost of ``n_nodes * n_labels ** 2``.  On chains
+it is the algorithm of Viterbi (1967).
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ _LIST_BYTES = 32  # per entry of the sorted lists: two scores and where they cam
 
 
 def best_labelling(potentials: Potentials, *, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labelling of the highest score of each sample.
+    """Return the highest-scoring labelling of each sample.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ def best_labelling(potentials: Potentials, *, n_jobs: int = 1) -> tuple[np.ndarr
     Returns
     -------
     labels : ndarray of int64, shape (n_nodes,)
-        The best labels.  Among equally good ones each node, from the root down, takes the lowest.
+        The best labels.  Ties are resolved from the root down: each node takes the lowest label code.
     scores : ndarray of shape (n_samples,)
-        Their scores.
+        The score of each best labelling.
 
     Examples
     --------
-    The second node prefers label 0, but not by enough to leave the label of its neighbour:
+    The second node prefers label 0, but not strongly enough to differ from its neighbour:
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack
@@ -70,14 +70,14 @@ def k_best(
     potentials, n_jobs
         See `medn_edu.inference`.
     k : int
-        How many labellings; fewer are returned where fewer are allowed.  It is a ValueError if they
-        and the scratch space would take more than 2 GiB.
+        Number of labellings.  A sample with fewer allowed labellings returns all of them.  If the
+        labellings and the scratch space would take more than 2 GiB, a ValueError is raised.
 
     Returns
     -------
     list of (labels, scores)
-        Per sample, ``labels`` of shape (k', n_nodes of the sample) and ``scores`` of shape (k',),
-        best first, all different; the first is that of `best_labelling`.
+        One pair per sample: ``labels`` of shape (k', n_nodes of the sample) and ``scores`` of shape
+        (k',).  The labellings are all different, best first, and the first is that of `best_labelling`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _check_memory(samples: Samples, n_labels: int, k: int, most: np.ndarray) -> 
     needed = per_list * most.max() + 8 * float(samples.lengths @ most)
     if k > fits and needed > _MOST_BYTES:
         raise ValueError(
-            f"k is {k}, whose labellings of {samples.n_nodes} nodes with {n_labels} labels would "
+            f"k is {k}, but so many labellings of {samples.n_nodes} nodes with {n_labels} labels would "
             f"take more than {_MOST_BYTES // 2**30} GiB of memory; expected k up to {fits}, or "
             "fewer samples at a time."
         )

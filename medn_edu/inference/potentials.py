@@ -1,4 +1,4 @@
-"""What is known of samples under a model: a number per node and label, and per transition.
+"""Potentials: the scores that a model gives each label of a node and each transition of an edge.
 
 A labelling's score is a sum of *potentials*,
 
@@ -24,9 +24,9 @@ from medn_edu.samples.checks import are_positions
 
 @dataclass(frozen=True, eq=False)
 class Potentials:
-    """Samples with their potentials: all that a question about labellings needs to know.
+    """Samples with their potentials: everything that a question about labellings needs.
 
-    They are checked here, once, and every question of `medn_edu.inference` trusts them.
+    Both are checked here, once.  The other functions of `medn_edu.inference` rely on that.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Potentials:
     edge : array_like of shape (n_edge_types, n_labels, n_labels)
         Edge potentials, ``[type, parent's label, child's label]``; ``-inf`` where a transition is
         forbidden.  With edge features there is a table for each kind of edge, as `of_weights` makes
-        them.  Of graphs with cycles an edge has a first and a second node, instead of parent and child.
+        them.  In graphs with cycles, an edge has a first and a second node instead of parent and child.
 
     Examples
     --------
-    A chain of two nodes that prefers equal labels; label 0 is not allowed at the second:
+    A chain of two nodes prefers equal labels, and label 0 is not allowed at the second node:
 
     >>> import numpy as np
     >>> from medn_edu.inference import best_labelling
@@ -58,14 +58,14 @@ class Potentials:
     def __post_init__(self) -> None:
         if not isinstance(self.samples, SampleSet):
             raise TypeError(
-                f"samples is {shown(self.samples)}; expected Samples, as pack makes them."
+                f"samples is {shown(self.samples)}; expected packed samples, as pack returns them."
             )
         node = check_table(self.samples, "node", self.node)
         if not node.max() < np.inf:  # one quick pass; the maximum is NaN where a number is
             bad = self.samples.sample_of_node[np.argmin(node.max(axis=1) < np.inf)]
             raise ValueError(
-                f"node holds NaN or +inf in sample {bad}; expected numbers, or -inf for a label that "
-                "is not allowed."
+                f"node holds NaN or +inf in sample {bad}; expected finite numbers, or -inf for a label "
+                "that is not allowed."
             )
         edge = check_edge(self.samples, self.edge, node.shape[1])
         object.__setattr__(self, "node", node)
@@ -87,8 +87,8 @@ class Potentials:
         Parameters
         ----------
         samples, coef, transitions, allowed, n_jobs
-            See `node_potentials` and `edge_potentials`.  With edge features there is a table of
-            ``transitions`` for each of them, and still one of ``allowed`` for each edge type.
+            See `node_potentials` and `edge_potentials`.  With edge features, ``transitions`` has one
+            table for each edge feature, while ``allowed`` still has one for each edge type.
         mask : ndarray of bool, shape (n_nodes, n_labels), optional
             The labels that each node may have; all by default.
         """
@@ -123,7 +123,7 @@ def node_potentials(
     samples, coef, n_jobs
         See `medn_edu.inference`.
     mask : ndarray of bool, shape (n_nodes, n_labels), optional
-        The labels that each node may have; the potentials of others are ``-inf``.
+        The labels that each node may have; the potentials of all others are ``-inf``.
 
     Returns
     -------
@@ -153,14 +153,14 @@ def node_potentials(
 
 
 def edge_potentials(transitions: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
-    """Return transition weights as potentials, ``-inf`` where a transition is forbidden.
+    """Return transition weights as potentials, with ``-inf`` where a transition is forbidden.
 
     Parameters
     ----------
     transitions : array_like of shape (n_edge_types, n_labels, n_labels)
         Weights, indexed ``[type, parent's label, child's label]``.
     allowed : ndarray of bool, shape (n_edge_types, n_labels, n_labels), optional
-        What is allowed; everything by default.
+        Which transitions are allowed; all by default.
 
     Returns
     -------
@@ -190,9 +190,9 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float | np.ndarray = 1
     """Return node potentials with the Hamming loss against ``labels`` added.
 
     The best labelling under these potentials is the *loss-augmented* one,
-    ``argmax_y F(x, y) + scale * (number of nodes at which y differs from labels)``, which training
-    a max-margin model asks for (Taskar et al. 2003).  The loss is a sum over nodes, so it becomes
-    part of the node potentials and needs no algorithm of its own.
+    ``argmax_y F(x, y) + scale * (number of nodes at which y differs from labels)``.  Training a
+    max-margin model needs it (Taskar et al. 2003).  The loss is a sum over nodes, so it becomes part
+    of the node potentials and needs no algorithm of its own.
 
     Parameters
     ----------
@@ -201,12 +201,12 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float | np.ndarray = 1
     labels : ndarray of int, shape (n_nodes,)
         Codes of the true labels.
     scale : float or ndarray of shape (n_nodes,), default=1.0
-        Loss of one wrong label, or of one at each node.
+        Loss of a wrong label: one number for all nodes, or one per node.
 
     Returns
     -------
     ndarray of shape (n_nodes, n_labels)
-        A new array: ``scale`` more at every wrong label.
+        A new array, in which the potential of every wrong label is larger by ``scale``.
 
     Examples
     --------
@@ -218,8 +218,8 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float | np.ndarray = 1
     node, labels = np.asarray(node), np.asarray(labels)
     if labels.shape != node.shape[:1] or not are_positions(labels, node.shape[1]):
         raise ValueError(
-            f"labels are not {len(node)} label codes from 0 to {node.shape[1] - 1}; expected one "
-            "integer per node."
+            f"labels do not fit the node potentials; expected {len(node)} integers from 0 to "
+            f"{node.shape[1] - 1}, one label code per node."
         )
     augmented = node + check_scale("scale", scale, len(node))[:, None]
     rows = np.arange(len(labels))
@@ -228,7 +228,7 @@ def add_loss(node: np.ndarray, labels: np.ndarray, scale: float | np.ndarray = 1
 
 
 def labelling_scores(potentials: Potentials, labels: np.ndarray) -> np.ndarray:
-    """Return the score ``F`` of a given labelling of each sample.
+    """Return the score ``F`` of one given labelling of each sample.
 
     Parameters
     ----------
@@ -306,7 +306,8 @@ def check_scale(name: str, scale: Any, n_nodes: int) -> np.ndarray:
     scale = np.asarray(scale)
     if scale.shape not in ((), (n_nodes,)):
         raise ValueError(
-            f"{name} has shape {scale.shape}; expected one number, or one for each of {n_nodes} nodes."
+            f"{name} has shape {scale.shape}; expected one number, or one for each of the {n_nodes} "
+            "nodes."
         )
     return np.broadcast_to(scale, n_nodes)
 
@@ -322,7 +323,7 @@ def check_edge(samples: SampleSet, edge: Any, n_labels: int) -> np.ndarray:
         )
     if not edge.max() < np.inf:
         raise ValueError(
-            "edge holds NaN or +inf; expected numbers, or -inf for a forbidden transition."
+            "edge holds NaN or +inf; expected finite numbers, or -inf for a forbidden transition."
         )
     return edge
 
@@ -338,7 +339,7 @@ def check_labels(samples: SampleSet, labels: Any, n_labels: int) -> np.ndarray:
     bad = np.flatnonzero((labels < 0) | (labels >= n_labels))
     if len(bad):
         raise ValueError(
-            f"labels of sample {samples.sample_of_node[bad[0]]} hold the code {labels[bad[0]]}; "
+            f"labels holds the code {labels[bad[0]]} in sample {samples.sample_of_node[bad[0]]}; "
             f"expected codes from 0 to {n_labels - 1}."
         )
     return np.require(labels, np.int64, ["C", "A", "W"])
@@ -352,7 +353,7 @@ def check_weight(samples: SampleSet, weight: Any) -> np.ndarray:
     if weight.shape != (samples.n_samples,):
         raise ValueError(
             f"sample_weight has shape {weight.shape}; expected ({samples.n_samples},), "
-            "one per sample."
+            "one number per sample."
         )
     return weight
 

@@ -1,7 +1,7 @@
 """Random labellings, drawn from ``p(y | x)`` proportional to ``exp(F(x, y) / epsilon)``.
 
-An upward sweep sums over everything below each node, then the root is drawn from its marginal and every
-other node given the label of its parent.  So draws are exact and independent.
+An upward sweep sums over everything below each node.  Then the root is drawn from its marginal, and
+every other node is drawn given the label of its parent.  So draws are exact and independent.
 """
 
 import numpy as np
@@ -30,16 +30,16 @@ def draw_labellings(
     n_draws : int, default=1
         Number of labellings per sample.
     rng : numpy.random.Generator
-        Source of randomness; the same state gives the same draws, whatever ``n_jobs`` is.
+        Source of randomness.  The same state gives the same draws, for any ``n_jobs``.
 
     Returns
     -------
     ndarray of int64, shape (n_draws, n_nodes)
-        Labels.
+        Labels; each row is one labelling of all samples.
 
     Examples
     --------
-    Labels that prefer equal neighbours, drawn for a chain of three nodes:
+    In this chain of three nodes, neighbours prefer equal labels:
 
     >>> import numpy as np
     >>> from medn_edu.samples import pack

@@ -1,7 +1,8 @@
 """Problems: data, loss and regulariser joined into a primal, a dual and a certificate.
 
-A `Problem` computes its primal value from weights alone and its dual value from dual variables alone,
-and knows nothing of how a solver found them.  All models of the family are one problem:
+A `Problem` computes its primal value from weights alone and its dual value from dual variables alone.
+It doesn't need to know how a solver found them, so every solver is checked in the same way.  All models
+of the family are one problem with different parts:
 
 ========  =====================================  ==============================================
 model     loss                                   regulariser
@@ -13,14 +14,14 @@ CRF       `SoftMaxLoss`                          an `ElasticNet`, such as `L2Nor
 between   `SoftMaxLoss` at other temperatures    `L2Norm`
 ========  =====================================  ==============================================
 
-On graphs with cycles `LocalProblem` takes the place of M3N, the CRF and what is between, with messages
-and beliefs (`LocalPoint`) for dual variables: ``local.py``.
+On graphs with cycles, `LocalProblem` takes the place of M3N, the CRF and the models between them.  It
+has messages and beliefs (`LocalPoint`) in place of dual variables: ``local.py``.
 
 Where is it?
 
 * The primal, the dual of P1, and the gap: ``problem.py`` derives them and has `Problem.primal`,
-  `Problem.dual` and `Problem.certify`.  A dual value asks dual variables for three sums, which
-  ``dual_variables.py`` has.
+  `Problem.dual` and `Problem.certify`.  A dual value needs three sums over the dual variables, which
+  ``dual_variables.py`` computes.
 * A loss: ``losses.py``.  A new one needs ``loss_augmented``, ``_constants``, ``_evaluate``, ``_scaled``
   and ``_conjugate``, and a place in the check of `Problem`.
 * A regulariser: ``regularisers.py``.  A new one needs ``value`` and ``conjugate`` for a certificate, and
@@ -28,8 +29,8 @@ Where is it?
   ``compiled``.  Docstrings say *magnitudes* for the L1 norm and *squares* for the squared L2 norm.
 * A slack, the price of a margin violation: `medn_edu.slacks`.  A prior: `medn_edu.priors`.
 * Gradients and curvature of the soft-max loss, for quasi-Newton methods: ``soft_max.py``.
-* What only the solvers for comparison ask for: ``textbook/``.  It has balls, the squared L1 norm, dual
-  variables summed up by node and edge, and the constants at which the L1 problems have one solution.
+* What only the solvers for comparison need: ``textbook/``.  It has balls, the squared L1 norm, dual
+  variables summed by node and edge, and the constants at which the L1 problems have the same solution.
 """
 
 from medn_edu.problems.dual_variables import Dual, DualVariables, LocalPoint

@@ -1,15 +1,15 @@
 """Dual variables ``alpha_i(y)``: how much each labelling of each sample counts.
 
-There are exponentially many.  `DualVariables` lists those above 0.  `ModelDistributions` keeps, for
-distributions of models, just what a dual value needs.  Solvers that change very many dual variables
-at once sum them by node and edge (`medn_edu.problems.DualMarginals`).  `Dual` says what all forms know,
-which is what a dual value asks for: three sums,
+There are exponentially many of them, so they come in three compact forms.  `DualVariables` lists those
+above 0.  `ModelDistributions` holds the distributions of a model, as the sums that a dual value needs.
+`medn_edu.problems.DualMarginals` sums them by node and edge, for solvers that change very many dual
+variables at once.  `Dual` is what all forms have in common.  Each form provides three sums,
 
     loss    sum_i,y alpha_i(y) loss_i(y),
     eta     sum_i,y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),
     totals  sum_y alpha_i(y) of each sample i,
 
-and whether the dual variables are feasible.  A soft-max loss also needs their ``entropies``.
+and says whether the dual variables are feasible.  A soft-max loss also needs their ``entropies``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Dual(Protocol):
 class DualVariables:
     """Sparse dual variables: the labellings with ``alpha_i(y) > 0``.
 
-    Labelling ``j`` reads ``labels[offsets[j]:offsets[j + 1]]``.  Solutions list samples in ascending
+    Labelling ``j`` is ``labels[offsets[j]:offsets[j + 1]]``.  Solutions list samples in ascending
     order.
 
     Parameters
@@ -95,9 +95,9 @@ class DualVariables:
         samples : Samples
             The samples.
         labels : ndarray of int64, shape (n_nodes,)
-            The labellings, all samples one after the other.
+            The labellings of all samples, one after the other.
         values : ndarray of float64, shape (n_samples,)
-            The dual variable of each.
+            The dual variable of each labelling.
 
         Raises
         ------
@@ -113,25 +113,25 @@ class DualVariables:
         return cls(np.arange(samples.n_samples), samples.offsets, labels, values)
 
     def check(self, data: LabelledSamples, name: str = "alpha") -> None:
-        """Refuse labellings that are not of these samples; ``name`` is what a message calls them.
+        """Check that the labellings belong to these samples; raise a ValueError if they don't.
 
         Parameters
         ----------
         data : LabelledSamples
             The samples with their labels.
         name : str, default="alpha"
-            Name of the argument that holds the dual variables.
+            Name of the argument that holds the dual variables, for the error message.
 
         Raises
         ------
         ValueError
-            If a sample, a labelling's length or a label code is not one of the samples'.
+            If a sample, a labelling's length or a label code does not fit the samples.
         """
         samples = data.samples
         if not are_positions(self.sample, samples.n_samples):
             raise ValueError(
-                f"{name} names a sample beyond the {samples.n_samples} of the problem; expected dual "
-                "variables of the same samples."
+                f"{name} refers to a sample that is not among the {samples.n_samples} of the problem; "
+                "expected dual variables of the same samples."
             )
         lengths = np.diff(self.offsets)
         wrong = np.flatnonzero(lengths != samples.lengths[self.sample])
@@ -139,11 +139,11 @@ class DualVariables:
             i = self.sample[wrong[0]]
             raise ValueError(
                 f"{name} has a labelling of {lengths[wrong[0]]} nodes for sample {i}; expected "
-                f"{samples.lengths[i]}."
+                f"{samples.lengths[i]} nodes."
             )
         if len(self.labels) != self.offsets[-1] or not are_positions(self.labels, data.n_labels):
             raise ValueError(
-                f"{name} holds a label code beyond the {data.n_labels} labels; expected whole numbers "
+                f"{name} holds a label code outside the {data.n_labels} labels; expected whole numbers "
                 f"from 0 to {data.n_labels - 1}, one per node."
             )
 
@@ -162,7 +162,8 @@ class DualVariables:
             chosen.dtype == bool and len(chosen) != len(self)
         ):
             raise ValueError(
-                f"chosen must hold {len(self)} booleans, or whole numbers from 0 to {len(self) - 1}."
+                f"chosen does not fit the {len(self)} labellings; expected {len(self)} booleans, or "
+                f"whole numbers from 0 to {len(self) - 1}."
             )
         lengths = np.diff(self.offsets)[index]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -170,7 +171,7 @@ class DualVariables:
         return DualVariables(self.sample[index], offsets, self.labels[position], self.values[index])
 
     def concat(self, other: DualVariables) -> DualVariables:
-        """Return these labellings and then the others."""
+        """Return these labellings, followed by those of ``other``."""
         return DualVariables(
             sample=np.concatenate([self.sample, other.sample]),
             offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
@@ -184,14 +185,14 @@ class DualVariables:
         return np.arange(len(self.labels)) + np.repeat(shift, np.diff(self.offsets))
 
     def edges(self, samples: SampleSet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, for every edge of every labelling, the child's and parent's entry, and its node."""
+        """Return each edge's entry of the child, entry of the parent, and node of the child."""
         node, parents = self.nodes(samples), samples.forests.parents
         child = np.flatnonzero(parents[node] >= 0)
         parent = child - (node[child] - parents[node[child]])
         return child, parent, node[child]
 
     def losses(self, data: LabelledSamples) -> np.ndarray:
-        """Return the loss of each labelling: its number of wrong labels, or what these cost."""
+        """Return the loss of each labelling: its number of wrong labels, or their total cost."""
         node = self.nodes(data.samples)
         wrong = self.labels != data.labels[node]
         if data.costs is not None:
@@ -260,8 +261,8 @@ class DualVariables:
 class ModelDistributions:
     """Dual variables ``alpha_i = c_i p_i`` of log-linear models, as the sums that a dual value needs.
 
-    Mostly these are ``p_w(. | x_i)``, at the weights of a solution; a solver may also keep a model for
-    each sample.
+    Usually ``p_i`` is ``p_w(. | x_i)`` at the weights of a solution.  A solver may also keep a separate
+    model for each sample.
     """
 
     natural_parameter: np.ndarray  # eta, by which observed features exceed expected ones
@@ -301,23 +302,23 @@ class ModelDistributions:
         return data.sample_weight * self.entropy
 
     def is_feasible(self, data: LabelledSamples) -> bool:
-        """Say yes: distributions always are."""
+        """Return True, because distributions are always feasible."""
         del data
         return True
 
 
 @dataclass(frozen=True, eq=False)
 class LocalPoint:
-    """What certifies weights on graphs with cycles: messages, and beliefs of nodes.
+    """Messages and node beliefs, which certify weights on graphs with cycles.
 
     Parameters
     ----------
     messages : sequence of ndarray of shape (2 n_edges, n_labels, n_samples)
-        Messages from the ends of the edges, an array for each set of samples with the same edges.
+        Messages from the ends of the edges, one array for each set of samples with the same edges.
     beliefs : sequence of ndarray of shape (n_nodes, n_labels, n_samples)
-        Beliefs of the nodes.
+        Beliefs of the nodes, one array for each such set.
     epsilon : float
-        Temperature that both are from, not negative.
+        Temperature at which messages and beliefs were computed, not negative.
     """
 
     messages: Sequence[np.ndarray]

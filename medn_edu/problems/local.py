@@ -1,8 +1,9 @@
 r"""The local problem: learning on graphs with cycles, with local entropies in place of the entropy.
 
 On a graph with cycles the soft-max over all labellings is too expensive.  Approximated structured
-prediction (Hazan and Urtasun 2010) puts the local program in its place.  Messages :math:`\lambda` bound
-its optimum by :math:`B` from above, so the bound is minimised over weights and messages:
+prediction (Hazan and Urtasun 2010) replaces it by the local program.  Messages :math:`\lambda` give an
+upper bound :math:`B` on the optimum of that program, and this bound is minimised over weights and
+messages:
 
 .. math:: \min_{\theta, \lambda} \; R(\theta) + \sum_i C_i \{ B_i(\theta, \lambda_i)
           - \theta^\top f(x_i, y_i) \} \qquad \text{(Theorem 2, with its regulariser added)}.
@@ -13,7 +14,7 @@ its optimum by :math:`B` from above, so the bound is minimised over weights and 
           + \epsilon \sum_v c_v H(b_v) \Big\} - R^*(\eta), \qquad
           \eta = \sum_i C_i \{ f(x_i, y_i) - \mathrm{E}_b f(x_i, \cdot) \} .
 
-Neither needs messages that have settled: both bounds hold after any number of sweeps.
+Both bounds hold after any number of sweeps, so messages need not have converged.
 """
 
 from __future__ import annotations
@@ -57,17 +58,18 @@ class LocalProblem(Problem):
     regulariser : PowerNorm
         What weights cost.
     counting_numbers : str, pair of floats or CountingNumbers, optional
-        How often local entropies count; see `medn_edu.inference.loopy.norm_product`.  By default Bethe's
-        on graphs without cycles, which make it exact, and ones on all others.
+        How often each local entropy counts; see `medn_edu.inference.loopy.norm_product`.  The default
+        is Bethe's numbers on graphs without cycles, where they are exact, and ones on all others.
     loss_augmented : bool, default=True
         Whether the Hamming loss is added to the scores of wrong labels.
     n_jobs : int, default=1
-        Threads for products of features with weights.
+        Number of threads for products of features with weights.
 
     Raises
     ------
     ValueError
-        If the local entropies are not concave where beliefs agree, because nothing could be certified.
+        If the local entropies are not concave where beliefs agree, because then no solution could be
+        certified.
 
     Examples
     --------
@@ -113,16 +115,16 @@ class LocalProblem(Problem):
             return hard_form(graphs)
         if not (self.numbers[k].edge > 0).all():
             raise ValueError(
-                f"counting_numbers {self.counting_numbers!r} count no entropy of edges, so the "
-                "objective would have kinks; expected a positive number for edges where epsilon is "
+                f"counting_numbers {self.counting_numbers!r} leave out the entropy of some edges, so "
+                "the objective would have kinks; expected a positive number for edges where epsilon is "
                 "positive."
             )
         alone = (self.numbers[k].node == 0) & (graphs.degrees == 0)
         if alone.any():
             raise ValueError(
-                f"counting_numbers {self.counting_numbers!r} count no entropy at node "
+                f"counting_numbers {self.counting_numbers!r} leave out the entropy of node "
                 f"{np.argmax(alone)} of sample {graphs.samples[0]}, which has no edges, so the "
-                "objective would have kinks; expected numbers that do, such as 'ones' or 'trw'."
+                "objective would have kinks; expected numbers that count it, such as 'ones' or 'trw'."
             )
         form = self.numbers[k].concave_form(graphs)
         if form is None:
@@ -152,7 +154,7 @@ class LocalProblem(Problem):
 
     @property
     def stated(self) -> str:
-        """What is solved, in words."""
+        """The problem in words: its temperature and its counting numbers."""
         if self.epsilon == 0:
             return "with the maximum relaxed to the local polytope (epsilon = 0)"
         numbers = "ones" if self.counting_numbers is None else self.counting_numbers
@@ -178,7 +180,7 @@ class LocalProblem(Problem):
         weights : ndarray of shape (n_weights,)
             The weights.
         messages : sequence of ndarray, optional
-            Messages as `LocalPoint` has them; by default silent ones, which are 0.
+            Messages in the form of `LocalPoint`; by default silent messages, which are all 0.
         """
         potentials = self.augmented(weights) if self.loss_augmented else self.potentials(weights)
         states = []
@@ -189,7 +191,7 @@ class LocalProblem(Problem):
         return states
 
     def point(self, weights: np.ndarray, n_sweeps: int = 1) -> LocalPoint:
-        """Return the messages and beliefs of a few sweeps from silent messages, at some weights.
+        """Return the messages and beliefs after a few sweeps, started from silent messages.
 
         Parameters
         ----------
@@ -206,22 +208,22 @@ class LocalProblem(Problem):
     # -- values and gradients ---------------------------------------------------------------------
 
     def weight_of(self, graphs: EqualGraphs) -> np.ndarray:
-        """Return the weights of samples with the same edges."""
+        """Return the sample weights of a set of samples with the same edges."""
         return self.data.sample_weight[graphs.samples]
 
     def smooth_part(
         self, weights: np.ndarray, states: Sequence[MessageState]
     ) -> tuple[float, np.ndarray, list[np.ndarray], list[np.ndarray]]:
-        """Return Theorem 2 without its regulariser, its gradient, and the beliefs behind it.
+        """Return the value of Theorem 2 without its regulariser, its gradient, and the beliefs.
 
-        These are Lemma 4's beliefs, computed from the messages; they need not agree.
+        The beliefs are those of Lemma 4, computed from the messages.  They need not agree.
 
         Parameters
         ----------
         weights : ndarray of shape (n_weights,)
             The weights.
         states : sequence of MessageState
-            Messages with potentials under these weights, from `states`.
+            Messages with potentials under these weights, as `states` returns them.
         """
         total, nodes, edges = 0.0, [], []
         for graphs, state in zip(self.graphs, states, strict=True):
@@ -236,14 +238,14 @@ class LocalProblem(Problem):
         return total - float(self.observed @ weights), gradient, nodes, edges
 
     def expected(self, nodes: Sequence[np.ndarray], pair_sums: np.ndarray) -> np.ndarray:
-        """Return features averaged under beliefs, added up over samples with their weights.
+        """Return the expected features under beliefs, summed over samples times their weights.
 
         Parameters
         ----------
         nodes : sequence of ndarray of shape (n_nodes, n_labels, n_samples)
-            Beliefs of the nodes, an array for each set of samples with the same edges.
+            Beliefs of the nodes, one array for each set of samples with the same edges.
         pair_sums : ndarray of shape (n_edge_kinds, n_labels, n_labels)
-            Beliefs of the edges, from `pair_sums`.
+            Beliefs of the edges, as `pair_sums` returns them.
         """
         data = self.data
         per_node = np.empty((data.samples.n_nodes, data.n_labels))
@@ -252,7 +254,7 @@ class LocalProblem(Problem):
         return data.join(inference.feature_sums(data.samples, per_node), pair_sums)
 
     def pair_sums(self, edges: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the edges' beliefs, added up by kind with the samples' weights."""
+        """Return the beliefs of the edges times their samples' weights, summed by kind of edge."""
         n_labels = self.data.n_labels
         total = np.zeros((len(self.data.allowed_pairs), n_labels**2))
         for graphs, to_kinds, edge in zip(self.graphs, self._to_kinds, edges, strict=True):
@@ -278,7 +280,7 @@ class LocalProblem(Problem):
     def curvature(self, nodes: Sequence[np.ndarray], pair_sums: np.ndarray) -> np.ndarray:
         """Return the variances of all features under beliefs, divided by the temperature.
 
-        This estimates how curved the bound is along each weight if messages settle at all weights.
+        This estimates how curved the bound is along each weight, if messages converge at all weights.
 
         Parameters
         ----------
@@ -344,7 +346,7 @@ class LocalProblem(Problem):
         return self.regulariser.value(weights) + total - float(self.observed @ weights)
 
     def lower(self, weights: np.ndarray, point: LocalPoint) -> tuple[float, np.ndarray]:
-        """Return the dual value of beliefs made to agree, and ``eta``.
+        """Return the dual value after the beliefs have been made to agree, and ``eta``.
 
         Parameters
         ----------
@@ -377,9 +379,8 @@ class LocalProblem(Problem):
     def _agreeing(self, state: MessageState, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return beliefs of nodes, moved as little as need be, and the best tables of edges for them.
 
-        Beliefs that have not settled may need forbidden pairs of labels.  Then they are mixed with a
-        share of `_inner`, a larger and larger one, and if that doesn't help the true labels take their
-        place.
+        Beliefs that have not settled may need forbidden pairs of labels.  Then a larger and larger share
+        of `_inner` is mixed in.  If that doesn't help, the true labels take their place.
         """
         phi, graphs = state.potentials, state.potentials.graphs
         forbidden, moved = phi.edge == -np.inf, node
@@ -416,7 +417,7 @@ class LocalProblem(Problem):
         return graphs.node_table(losses)
 
     def primal(self, weights: np.ndarray) -> float:
-        """Primal value at weights, with the messages of a few sweeps."""
+        """Primal value at some weights, with the messages after ten sweeps."""
         return self.upper(weights, self.point(weights, n_sweeps=10))
 
     def certify(self, weights: np.ndarray, alpha: Any = None) -> Certificate:
@@ -427,7 +428,7 @@ class LocalProblem(Problem):
         weights : ndarray of shape (n_weights,)
             The weights.
         alpha : LocalPoint, optional
-            Messages and beliefs, however far from settled; by default those of ten sweeps.
+            Messages and beliefs, however far from settled; by default those after ten sweeps.
 
         Returns
         -------

@@ -15,19 +15,21 @@ At a *temperature* ``epsilon > 0`` (Hazan and Urtasun 2010, Eq. 2 and 3) a sampl
 
     epsilon log sum_y exp((loss_i(y) + F(x_i, y; w)) / epsilon) - F(x_i, y_i; w),
 
-with the Hamming loss ``loss_i(y)`` if it is *loss-augmented* (0 otherwise).  The soft-max lies between
-``max_y`` and ``max_y + epsilon log |Y|``, ``|Y|`` being the number of labellings.  So with the loss and
-``epsilon -> 0`` this becomes the margin loss; at ``epsilon = 1`` without the loss it is the log-loss of
-the *conditional random field* ``p_w(y | x) = exp(F(x, y; w) - log Z(x; w))`` (Lafferty et al. 2001).
+where ``loss_i(y)`` is the Hamming loss if the problem is *loss-augmented*, and 0 otherwise.  The
+soft-max lies between ``max_y`` and ``max_y + epsilon log |Y|``, where ``|Y|`` is the number of
+labellings.  So with the loss, and as ``epsilon -> 0``, this becomes the margin loss.  Without the loss,
+and at ``epsilon = 1``, it is the log-loss of the *conditional random field*
+``p_w(y | x) = exp(F(x, y; w) - log Z(x; w))`` (Lafferty et al. 2001).
 
-Its gradient is expected less observed features, expected under ``p_w(y | x_i)``, which is proportional
-to ``exp((loss_i(y) + F(x_i, y; w)) / epsilon)``.  Its conjugate is the negative entropy, because
+Its gradient is the expected features minus the observed ones.  The expectation is taken under
+``p_w(y | x_i)``, which is proportional to ``exp((loss_i(y) + F(x_i, y; w)) / epsilon)``.  Its conjugate
+is the negative entropy, because
 
-    epsilon log sum_y exp(g(y) / epsilon) = max_p [E_p g(y) + epsilon H(p)],
+    epsilon log sum_y exp(g(y) / epsilon) = max_p [E_p g(y) + epsilon H(p)].
 
-and the natural dual variables at weights ``w`` are ``alpha_i = c_i p_w(. | x_i)``, with ``c_i`` the
-sample's weight.  On a forest the entropy of ``p_w`` is the sum of ``H(root)`` and, over the edges, of
-``H(child | parent)``.
+The natural dual variables at weights ``w`` are ``alpha_i = c_i p_w(. | x_i)``, where ``c_i`` is the
+sample's weight.  On a forest the entropy of ``p_w`` is ``H(root)`` plus the sum of ``H(child | parent)``
+over the edges.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ _NEGLIGIBLE = 1e-6  # rounding of a score, next to losses of 1
 
 
 class Evaluation(NamedTuple):
-    """A loss at some weights, and what a certificate says of rounding."""
+    """A loss at some weights, and how much rounding may have affected it."""
 
     losses: np.ndarray  # (n_samples,), not yet multiplied by the samples' weights
     rounding: float | None = None  # bound on the rounding error of primal and dual value together
@@ -66,7 +68,7 @@ class MarginLoss:
     Parameters
     ----------
     slack : Slack
-        Price of violated margins, one of `medn_edu.slacks`.
+        Price of a margin violation, one of `medn_edu.slacks`.
 
     Examples
     --------
@@ -124,7 +126,7 @@ class MarginLoss:
 
 @dataclass(frozen=True)
 class SoftMaxLoss:
-    """The soft-max of all scores, less the score of the truth.
+    """The soft-max of all scores, minus the score of the true labelling.
 
     Parameters
     ----------
@@ -135,7 +137,7 @@ class SoftMaxLoss:
 
     Examples
     --------
-    Without weights every labelling is equally likely, four of them here:
+    If all weights are 0, every labelling is equally likely, and here there are four:
 
     >>> import numpy as np
     >>> from medn_edu.problems import L2Norm, Problem
@@ -167,8 +169,8 @@ class SoftMaxLoss:
         entropies = getattr(alpha, "entropies", None)
         if entropies is None:
             raise TypeError(
-                f"a soft-max loss needs entropies, which {type(alpha).__name__} does not have; "
-                "expected DualVariables."
+                f"alpha is of type {type(alpha).__name__}, which has no entropies; a soft-max loss "
+                "needs them, so expected DualVariables."
             )
         sums = np.allclose(alpha.totals(data), data.sample_weight, rtol=1e-9, atol=0.0)
         if not (sums and alpha.is_feasible(data)):

@@ -1,6 +1,6 @@
 """One problem: data, a loss and a regulariser joined into a primal, a dual and a certificate.
 
-Why it works is told in ``problem.md``.
+``problem.md`` derives the dual and explains why the gap certifies a solution.
 """
 
 from __future__ import annotations
@@ -30,22 +30,24 @@ from medn_edu.slacks import LinearSlack
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Primal and dual value at one point, computed apart.
+    """Primal and dual value at one point, each computed on its own.
 
     Parameters
     ----------
     primal : float
-        Upper bound of the optimum.
+        Upper bound on the optimum.
     dual : float
-        Lower bound of the optimum; minus infinity where the problem has no dual.
+        Lower bound on the optimum; minus infinity where the problem has no dual.
     alpha : Dual, LocalPoint or None
-        The dual variables behind ``dual``, where a solver keeps any, or messages and beliefs.
+        The dual variables behind ``dual``, if the solver keeps any; on graphs with cycles, messages and
+        beliefs.
     eta : ndarray or None
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``, the natural parameter of the posterior.
     subgradient_norm : float or None
-        Largest entry of the minimum-norm subgradient, for a regulariser with kinks and a smooth loss.
+        Magnitude of the largest entry of the minimum-norm subgradient, for a regulariser with kinks
+        and a smooth loss.
     rounding : float or None
-        How far rounding may have moved the two values, if that is known.
+        How far rounding may have moved the two values, if known.
     rounding_counts : bool
         Whether `relative_gap` adds ``rounding`` to the gap.
     """
@@ -67,9 +69,9 @@ class Certificate:
     def relative_gap(self) -> float:
         """Duality gap relative to the primal value; 0 where it vanishes up to rounding.
 
-        No dual value exceeds a primal one.  If one does by more than rounding explains, the values
-        are worth nothing, and the gap is infinite.  Where scores are so large that their rounding
-        counts, the gap is taken to be larger by as much.
+        In exact arithmetic no dual value exceeds a primal one.  If the computed one does, by more than
+        rounding explains, the values cannot be trusted and the gap is infinite.  Where scores are so
+        large that their rounding matters, the bound on the rounding error is added to the gap.
         """
         believed = 1e-9 * max(abs(self.primal), abs(self.dual))
         rounding = 1e-12 if self.rounding is None else self.rounding
@@ -89,11 +91,11 @@ class Problem:
     data : LabelledSamples
         Training samples with their labels.
     loss : MarginLoss or SoftMaxLoss
-        What wrong labellings cost; multiplied by each sample's weight.
+        What wrong labellings cost.  Each sample's loss is multiplied by the sample's weight.
     regulariser : Regulariser
         What weights cost: a prior, or one of `medn_edu.problems.regularisers`.
     n_jobs : int, default=1
-        Threads for sweeps over all samples; results do not depend on it.
+        Number of threads for sweeps over all samples; results do not depend on it.
 
     Examples
     --------
@@ -117,7 +119,9 @@ class Problem:
         n_jobs: int = 1,
     ) -> None:
         if not isinstance(data, LabelledSamples):
-            raise TypeError(f"data is {shown(data)}; expected LabelledSamples, from label_samples.")
+            raise TypeError(
+                f"data is {shown(data)}; expected LabelledSamples, as label_samples returns them."
+            )
         if not isinstance(loss, MarginLoss | SoftMaxLoss):
             raise TypeError(f"loss is {shown(loss)}; expected a MarginLoss or SoftMaxLoss.")
         if isinstance(regulariser, type) or not isinstance(regulariser, Regulariser):
@@ -138,21 +142,21 @@ class Problem:
         loss: MarginLoss | SoftMaxLoss | None = None,
         regulariser: Regulariser | None = None,
     ) -> Problem:
-        """Return the problem of samples and labels as models take them.
+        """Build a problem from samples and labels, in the form that models take.
 
         Parameters
         ----------
         X, y : iterables
             Samples and their label sequences, as for the ``fit`` of models.
         loss : MarginLoss or SoftMaxLoss, optional
-            By default the margin loss with a linear slack, ``C = 1``.
+            By default the margin loss with a linear slack and ``C = 1``.
         regulariser : Regulariser, optional
-            By default the standard normal prior, with which that is M3N.
+            By default the standard normal prior.  Together with the default loss this is M3N.
 
         Returns
         -------
         Problem
-            The problem, with the weight 1 for every sample.
+            The problem, in which every sample has the weight 1.
         """
         loss = MarginLoss(LinearSlack(C=1.0)) if loss is None else loss
         return cls(labelled(X, y), loss, GaussianPrior() if regulariser is None else regulariser)
@@ -174,25 +178,25 @@ class Problem:
 
     @property
     def margin_loss(self) -> MarginLoss:
-        """The loss, if it is a `MarginLoss`; a TypeError if not."""
+        """The loss, if it is a `MarginLoss`; raises a TypeError otherwise."""
         if not isinstance(self.loss, MarginLoss):
             raise TypeError(f"the loss is {self.loss!r}; expected a MarginLoss.")
         return self.loss
 
     @property
     def soft_max_loss(self) -> SoftMaxLoss:
-        """The loss, if it is a `SoftMaxLoss`; a TypeError if not."""
+        """The loss, if it is a `SoftMaxLoss`; raises a TypeError otherwise."""
         if not isinstance(self.loss, SoftMaxLoss):
             raise TypeError(f"the loss is {self.loss!r}; expected a SoftMaxLoss.")
         return self.loss
 
     @property
     def prior(self) -> Prior | ElasticNet:
-        """The regulariser, if its conjugate is smooth, as that of a prior; a TypeError if not."""
+        """The regulariser, if its conjugate is smooth like a prior's; raises a TypeError otherwise."""
         regulariser = self.regulariser
         has_kinks = isinstance(regulariser, ElasticNet) and regulariser.l2 == 0
         if has_kinks or not hasattr(regulariser, "log_mgf"):
-            why = "whose conjugate has kinks" if has_kinks else "which has no log_mgf"
+            why = "and its conjugate has kinks" if has_kinks else "which has no log_mgf"
             raise TypeError(
                 f"the regulariser is {regulariser!r}, {why}; expected a prior, an L2Norm, or an "
                 "ElasticNet with l2 > 0."
@@ -201,17 +205,17 @@ class Problem:
 
     @property
     def elastic_net(self) -> ElasticNet:
-        """The regulariser, if quasi-Newton solvers know it and the loss; a TypeError if not."""
+        """The regulariser, if quasi-Newton solvers fit it and the loss; otherwise raises a TypeError."""
         if not (isinstance(self.regulariser, ElasticNet) and isinstance(self.loss, SoftMaxLoss)):
             raise TypeError(
-                f"the loss is {self.loss!r} and the regulariser {self.regulariser!r}; expected a "
+                f"the loss is {self.loss!r} and the regulariser is {self.regulariser!r}; expected a "
                 "SoftMaxLoss with an L2Norm, L1Norm or ElasticNet."
             )
         return self.regulariser
 
     @property
     def has_dual(self) -> bool:
-        """Whether there is a dual, and so a gap: always, if weights cost anything."""
+        """Whether there is a dual, and therefore a gap.  There is one whenever weights cost anything."""
         net = self.regulariser
         return not (isinstance(net, ElasticNet) and net.l1 == net.l2 == 0)
 
@@ -236,14 +240,14 @@ class Problem:
         )  # fmt: skip
 
     def augmented(self, weights: np.ndarray, scale: float = 1.0) -> inference.Potentials:
-        """Return `potentials` with the losses of labellings added.
+        """Return `potentials` with the losses of wrong labels added.
 
         Parameters
         ----------
         weights : ndarray of shape (n_weights,)
             The weights.
         scale : float, default=1.0
-            How many times losses count.
+            Factor on the losses.
         """
         data = self.data
         return self.potentials(weights).with_loss(data.labels, scale * data.loss_scale)
@@ -251,11 +255,11 @@ class Problem:
     # -- the primal -----------------------------------------------------------------------------
 
     def primal(self, weights: np.ndarray) -> float:
-        """Primal value ``P(w)``: an upper bound of the optimum at any weights."""
+        """Primal value ``P(w)``: at any weights, an upper bound on the optimum."""
         return self.regulariser.value(weights) + self.total_loss(weights)
 
     def total_loss(self, weights: np.ndarray) -> float:
-        """Return ``sum_i c_i l_i(w)``, for the margin loss ``sum_i U(xi_i)``."""
+        """Return ``sum_i c_i l_i(w)``; for the margin loss this is ``sum_i c_i U(xi_i)``."""
         return self._sum(self.loss._evaluate(self, weights))
 
     def _sum(self, found: Evaluation) -> float:
@@ -264,7 +268,7 @@ class Problem:
     def violated(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find each sample's most violated margin by loss-augmented decoding.
 
-        Returns the labellings, all samples one after the other, and each ``max_y H_i(y)``.
+        Returns the labellings of all samples, one after the other, and ``max_y H_i(y)`` of each sample.
         """
         return self.margin_loss._violated(self, weights)
 
@@ -275,7 +279,7 @@ class Problem:
     # -- the dual -------------------------------------------------------------------------------
 
     def dual(self, alpha: Dual) -> float:
-        """Dual value ``D(alpha)``, scaled as `dual_scaling` says; minus infinity if not feasible."""
+        """Dual value ``D(alpha)`` after `dual_scaling`; minus infinity if ``alpha`` is not feasible."""
         return self._dual(alpha)[0]
 
     def _dual(self, alpha: Dual) -> tuple[float, Dual, np.ndarray]:
@@ -291,26 +295,26 @@ class Problem:
         return value, alpha, eta
 
     def certify(self, weights: np.ndarray, alpha: Dual | None = None) -> Certificate:
-        """Compute primal and dual value from scratch: the gap, and what is behind it.
+        """Compute the primal and the dual value from scratch, and with them the gap.
 
         Parameters
         ----------
         weights : ndarray of shape (n_weights,)
             The weights.
         alpha : Dual, optional
-            The dual variables that a solver keeps, mostly `DualVariables`.  A margin loss needs
-            them, a soft-max loss is certified by ``c_i p_w(. | x_i)`` without them.
+            The dual variables that a solver keeps, usually `DualVariables`.  A margin loss needs
+            them.  Without them a soft-max loss is certified by ``c_i p_w(. | x_i)``.
 
         Returns
         -------
         Certificate
-            Both values, with dual variables and ``eta`` scaled as is best.
+            Both values, with the dual variables and ``eta`` at the best scale.
 
         Raises
         ------
         TypeError
-            If a margin loss comes without dual variables, or a soft-max loss with some that
-            have no entropies.
+            If the loss is a margin loss and there are no dual variables, or if it is a soft-max loss
+            and the dual variables have no entropies.
         """
         found = self.loss._evaluate(self, weights)
         primal = self.regulariser.value(weights) + self._sum(found)
@@ -324,7 +328,9 @@ class Problem:
                 steepest = minimum_norm_subgradient(weights, gradient, net.l1)
                 subgradient_norm = float(np.abs(steepest).max())
         if point is None:
-            raise TypeError("a margin loss is certified by dual variables; the solver kept none.")
+            raise TypeError(
+                "a margin loss is certified by dual variables; expected alpha, got None."
+            )
         if self.has_dual:
             dual, point, eta = self._dual(point)
         else:

@@ -15,12 +15,13 @@ regulariser     ``R(w)``                          ``R*(eta)``
 `ElasticNet`    ``l1 |w|_1 + l2 |w|_2^2 / 2``     ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``
 ==============  ================================  ===================================
 
-and infinity elsewhere.  M3N has ``|w|_2^2 / 2``, a standard normal prior; L1-M3N has half the L1 norm,
-whose kink keeps a weight at 0 while ``|eta_k|`` is below a half.  `medn_edu.problems.textbook` has the
-squared L1 norm and balls, for comparison.
+and infinity elsewhere.  M3N has ``|w|_2^2 / 2``, a standard normal prior.  L1-M3N has half the L1 norm,
+and its kink keeps a weight at 0 while ``|eta_k|`` is below a half.  For comparison,
+`medn_edu.problems.textbook` has the squared L1 norm and balls.
 
-Dual variables can be scaled down: what is taken away goes to the true labelling, which adds nothing to
-the loss or to eta.  `dual_scaling` says which scale is best; with the L1 norm it makes them feasible.
+Dual variables can always be scaled down: what is taken away goes to the true labelling, which adds
+nothing to the loss or to eta.  `dual_scaling` returns the best scale.  With the L1 norm this is what
+makes dual variables feasible.
 """
 
 import math
@@ -39,10 +40,10 @@ _LP_ROUNDING = 1e-8  # to which the dual variables of a linear program are accur
 
 @runtime_checkable
 class Regulariser(Protocol):
-    """A convex function of the weights that knows its conjugate: a prior, or one of those below.
+    """A convex function of the weights with its conjugate: a prior, or one of those below.
 
-    If dual variables may need scaling, it also has a method ``dual_scaling(loss, eta)``, which the
-    function `dual_scaling` calls.
+    A regulariser for which dual variables may need scaling also has a method
+    ``dual_scaling(loss, eta)``.  The function `dual_scaling` calls it.
     """
 
     def value(self, weights: np.ndarray) -> float:
@@ -53,10 +54,10 @@ class Regulariser(Protocol):
 
 
 def dual_scaling(regulariser: Regulariser, loss: float, eta: np.ndarray) -> float:
-    """Return the ``t`` from 0 to 1 at which ``t * loss - R*(t * eta)`` is largest, or feasible.
+    """Return a good ``t`` from 0 to 1 for ``t * loss - R*(t * eta)``: the best, or the largest feasible.
 
-    It is 1 for priors and all others that do not say: their conjugates are smooth, and their solvers
-    need no scaling.
+    It is 1 for priors and for every other regulariser without a method of this name.  Their conjugates
+    are smooth, so their solvers need no scaling.
     """
     scaling = getattr(regulariser, "dual_scaling", None)
     return 1.0 if scaling is None else float(scaling(loss, eta))
@@ -66,8 +67,9 @@ def dual_scaling(regulariser: Regulariser, loss: float, eta: np.ndarray) -> floa
 class ElasticNet:
     """L1 norm and squared L2 norm together, ``l1 |w|_1 + l2 |w|_2^2 / 2`` (Zou and Hastie 2005).
 
-    With ``l2 > 0`` its conjugate is smooth, and `medn_edu.solvers.block_frank_wolfe` takes it like a
-    prior: ``log_mgf``, ``mean`` and ``variance`` are its terms, slope and curvature, weight by weight.
+    With ``l2 > 0`` its conjugate is smooth, so `medn_edu.solvers.block_frank_wolfe` can use it like a
+    prior.  ``log_mgf``, ``mean`` and ``variance`` are then the conjugate's value, slope and curvature
+    for each weight.
 
     Parameters
     ----------
@@ -97,18 +99,18 @@ class ElasticNet:
         return self.l1 * math.fsum(np.abs(weights)) + squares if self.l1 > 0 else squares
 
     def magnitudes(self, weights: np.ndarray) -> float:
-        """Return the part with kinks, ``l1 |w|_1``, summed up quickly, for line searches."""
+        """Return the part with kinks, ``l1 |w|_1``, as a quick sum for line searches."""
         return self.l1 * float(np.abs(weights).sum())
 
     def conjugate(self, eta: np.ndarray) -> float:
-        """Return ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``; without squares 0 or infinity."""
+        """Return ``sum_k (|eta_k| - l1)_+^2 / (2 l2)``; without squares, 0 or infinity."""
         if self.l2 == 0:
             return 0.0 if largest_magnitude(eta) <= self.l1 * (1 + ROUNDING) else math.inf
         beyond = soft_threshold(eta, self.l1) if self.l1 > 0 else eta
         return float(beyond @ beyond) / (2 * self.l2)
 
     def dual_scaling(self, loss: float, eta: np.ndarray) -> float:
-        """Return the largest factor that is feasible; 1 with squares.
+        """Return the largest factor from 0 to 1 that makes ``eta`` feasible; 1 if there are squares.
 
         Parameters
         ----------
@@ -140,25 +142,25 @@ class ElasticNet:
         return ("elastic_net", (self.l1, self.l2))
 
     def log_mgf(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return the terms of the conjugate."""
+        """Return the conjugate of each weight's term."""
         return np.square(soft_threshold(eta, self.l1)) / (2 * self.l2)
 
     def mean(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights that belong to ``eta``: the slope of the conjugate."""
+        """Return the weights that belong to ``eta``, which are the slope of the conjugate."""
         return soft_threshold(eta, self.l1) / self.l2
 
     def variance(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
-        """Return the curvature that steps assume: ``1 / l2``, and a share of it where it is 0."""
+        """Return the curvature that steps assume: ``1 / l2``, or a small share of it where it is 0."""
         return np.where(np.abs(eta) >= self.l1, 1.0, FLAT) / self.l2
 
 
 class L2Norm(ElasticNet):
-    """The squared L2 norm, or sum of squares, times half the scale: ``scale |w|_2^2 / 2``.
+    """The squared L2 norm (the sum of squares) times half the scale: ``scale |w|_2^2 / 2``.
 
     Parameters
     ----------
     scale : float, default=1.0
-        Strength, not negative; at 0 weights cost nothing.
+        Strength, not negative.  At 0, weights cost nothing.
 
     Examples
     --------
@@ -180,7 +182,7 @@ class L1Norm(ElasticNet):
     Parameters
     ----------
     scale : float, default=0.5
-        Strength, positive; a half in L1-M3N (its problem P1).
+        Strength, positive.  In L1-M3N (its problem P1) it is a half.
 
     Examples
     --------
@@ -196,12 +198,12 @@ class L1Norm(ElasticNet):
         return f"L1Norm(scale={self.l1})"
 
     def variances(self, weights: np.ndarray) -> np.ndarray:
-        """Return the variances at which squares cost half the norm: ``|w_k| / scale``."""
+        """Return the prior variances at which squares cost half the norm: ``|w_k| / scale``."""
         return np.abs(weights) / self.l1
 
 
 def minimum_norm_subgradient(weights: np.ndarray, gradient: np.ndarray, l1: float) -> np.ndarray:
-    """Return the subgradient of least norm of a smooth function plus ``l1 |w|_1``.
+    """Return the minimum-norm subgradient of a smooth function plus ``l1 |w|_1``.
 
     Where ``w_k`` is not 0 it is ``gradient + l1 sign(w_k)``.  Where it is 0, it is the gradient moved
     towards 0 by ``l1``.  It vanishes only at an optimum.
@@ -211,11 +213,11 @@ def minimum_norm_subgradient(weights: np.ndarray, gradient: np.ndarray, l1: floa
 
 
 def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndarray:
-    """Bound the magnitudes of the weights in every solution of L1-M3N, by ``gap / (1/2 - |eta_k|)``.
+    """Bound the magnitude of each weight in every solution of L1-M3N, by ``gap / (1/2 - |eta_k|)``.
 
-    What a weight costs beyond what it earns, ``|w_k| (1/2 - |eta_k|)``, cannot exceed the gap.  At the
-    optimum a weight differs from 0 only where ``|eta_k| = 1/2`` (complementary slackness).  The bound
-    is infinite where ``|eta_k|`` is a half, up to 1e-8.
+    A weight costs ``|w_k| / 2`` and earns at most ``|w_k| |eta_k|``.  The difference cannot exceed the
+    gap.  So at the optimum a weight differs from 0 only where ``|eta_k| = 1/2`` (complementary
+    slackness).  The bound is infinite where ``|eta_k|`` is a half, up to 1e-8.
 
     Parameters
     ----------
@@ -224,12 +226,12 @@ def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndar
     eta : ndarray of shape (n_weights,)
         ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))`` of feasible dual variables: no entry beyond a half.
     rounding : float, default=0.0
-        Least gap that is believed: a computed one may be 0 by rounding.
+        Smallest gap to trust, because a computed gap may be 0 only by rounding.
 
     Returns
     -------
     ndarray of shape (n_weights,)
-        No solution has a larger magnitude.
+        In no solution is a weight's magnitude larger than this.
 
     Examples
     --------
@@ -245,7 +247,7 @@ def weight_bounds(gap: float, eta: np.ndarray, rounding: float = 0.0) -> np.ndar
 
 
 def soft_threshold(numbers: np.ndarray, threshold: float) -> np.ndarray:
-    """Return numbers moved towards 0 by a threshold, and 0 for those that would cross it."""
+    """Move numbers towards 0 by a threshold; those that would cross 0 become 0."""
     return numbers - np.clip(numbers, -threshold, threshold)
 
 
@@ -272,7 +274,7 @@ class PowerNorm:
     >>> weights = np.array([1.0, -4.0])
     >>> norm.value(weights), norm.gradient(weights)
     (12.0, array([ 2., -4.]))
-    >>> eta = norm.gradient(weights)  # where value and conjugate add up to the product
+    >>> eta = norm.gradient(weights)  # here value and conjugate add up to the inner product
     >>> round(norm.conjugate(eta) + norm.value(weights), 9), float(weights @ eta)
     (18.0, 18.0)
     """
@@ -284,7 +286,7 @@ class PowerNorm:
         object.__setattr__(self, "C", check_positive("C", self.C))
         object.__setattr__(self, "p", check_positive("p", self.p, most=2.0))
         if self.p <= 1:
-            raise ValueError(f"p is {self.p}; expected an exponent above 1, up to 2.")
+            raise ValueError(f"p is {self.p}; expected an exponent above 1 and at most 2.")
 
     @property
     def q(self) -> float:
@@ -298,7 +300,7 @@ class PowerNorm:
         return self.C / self.p * float(np.sum(np.abs(weights) ** self.p))
 
     def conjugate(self, eta: np.ndarray) -> float:
-        """Return ``C^(1 - q) / q |eta|_q^q``, in logarithms: ``q`` may be large."""
+        """Return ``C^(1 - q) / q |eta|_q^q``, computed with logarithms because ``q`` may be large."""
         size = np.abs(eta[eta != 0])
         with np.errstate(over="ignore"):
             return (
@@ -323,9 +325,9 @@ class PowerNorm:
         Parameters
         ----------
         weights : ndarray
-            Where to be near.
+            The point ``w`` to stay near.
         step : float
-            How much the norm counts.
+            Step size: how much the norm counts against staying near.
         """
         scale, power = step * self.C, self.p - 1.0
         if self.p == 2:

@@ -1,13 +1,13 @@
-"""What the quasi-Newton solvers ask of a soft-max problem: gradient, gap and curvature.
+"""What quasi-Newton solvers need from a soft-max problem: gradient, gap and curvature.
 
-With an elastic net the objective is ``P(w) = S(w) + l1 |w|_1``.  Its *smooth part* ``S``, the losses and
-the squares, has the gradient
+With an elastic net the objective is ``P(w) = S(w) + l1 |w|_1``.  The *smooth part* ``S`` consists of the
+losses and the squares.  Its gradient is
 
     l2 w + sum_i c_i (E_p f(x_i, y) - f(x_i, y_i)),    p = p_w(. | x_i),
 
-so one sweep over the samples gives the value, the gradient and, from these two, the gap.  Each function
-takes a `Problem` with a `SoftMaxLoss` and an `ElasticNet`; functions that need the regulariser raise a
-TypeError for any other.
+so one sweep over the samples gives the value and the gradient, and these two give the gap.  Each
+function takes a `Problem` with a `SoftMaxLoss` and an `ElasticNet`.  Functions that need the regulariser
+raise a TypeError for any other.
 """
 
 import math
@@ -41,11 +41,12 @@ def smooth_part(problem: Problem, weights: np.ndarray) -> tuple[float, np.ndarra
 def gap_estimate(
     problem: Problem, weights: np.ndarray, value: float, gradient: np.ndarray
 ) -> float:
-    """Estimate the duality gap from what `smooth_part` returns, without other sweeps.
+    """Estimate the duality gap from what `smooth_part` returns, without another sweep.
 
-    With squares it is exact up to rounding.  Without them ``H(p_w) = log Z - E F`` gives the sum
-    of the entropies as ``S(w) + w . eta``, and for the entropy of mixtures with the truth all
-    samples are taken to be equally likely.
+    With squares the estimate is exact up to rounding.  Without them the sum of the entropies is
+    ``S(w) + w . eta``, because ``H(p_w) = log Z - E F``.  The dual variables are then scaled, and the
+    entropy of the scaled ones is approximated as if the true labellings of all samples were equally
+    likely.
     """
     net = problem.elastic_net
     if net.l1 == 0:
@@ -62,10 +63,10 @@ def gap_estimate(
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Parts from which an approximation of the Hessian of the soft-max loss is built.
+    """The parts of an approximate Hessian of the soft-max loss.
 
-    Here ``p_t`` are the marginals of node ``t``, ``c_t`` is its sample's weight, and ``n_ab`` the
-    expected number of transitions.
+    Here ``p_t`` are the marginals of node ``t``, ``c_t`` is the weight of its sample, and ``n_ab`` is
+    the expected number of transitions.
     """
 
     # sum_t c_t (diag(p_t) - p_t p_t^T) / epsilon: label covariances, summed; of -1 and +1 a variance
@@ -75,7 +76,7 @@ class Curvature:
 
 
 def curvature(problem: Problem, weights: np.ndarray) -> Curvature:
-    """Return the parts of an approximate Hessian of the loss; another sweep over the samples."""
+    """Return the parts of an approximate Hessian of the loss, at the cost of one more sweep."""
     data, loss = problem.data, problem.soft_max_loss
     marginals = inference.marginals(
         loss._potentials(problem, weights), loss.epsilon,
@@ -96,7 +97,7 @@ def curvature(problem: Problem, weights: np.ndarray) -> Curvature:
 
 
 def softness(problem: Problem) -> float:
-    """Return by how much soft-max and max can differ, ``epsilon sum_i c_i log |Y_i|``."""
+    """Return the most by which soft-max and max can differ, ``epsilon sum_i c_i log |Y_i|``."""
     even = problem.potentials(np.zeros(problem.weight_shape.size))
     log_numbers = inference.log_partition(even, n_jobs=problem.n_jobs)
     return problem.soft_max_loss.epsilon * math.fsum(problem.data.sample_weight * log_numbers)
@@ -105,17 +106,18 @@ def softness(problem: Problem) -> float:
 def hard_problem(problem: Problem) -> Problem:
     """Return the loss-augmented problem at temperature 0, divided by ``l2``: M3N.
 
-    Without squares there is nothing to divide by, and without a loss 0 is optimal: a ValueError.
+    Raises a ValueError if there are no squares, because there is nothing to divide by, or if the
+    problem is not loss-augmented, because weights of 0 are then optimal.
     """
     if problem.elastic_net.l1 > 0:
         raise TypeError(
-            f"the regulariser is {problem.regulariser!r}; M3N has no L1 norm; expected an L2Norm."
+            f"the regulariser is {problem.regulariser!r}, but M3N has no L1 norm; expected an L2Norm."
         )
     l2, loss_augmented = problem.elastic_net.l2, problem.soft_max_loss.loss_augmented
     if not (l2 > 0 and loss_augmented):
         raise ValueError(
-            f"the hard problem needs l2 > 0 and a loss; this one has l2={l2:g} and "
-            f"loss_augmented={loss_augmented}."
+            f"the problem has l2={l2:g} and loss_augmented={loss_augmented}; the hard problem needs "
+            "l2 > 0 and loss_augmented=True."
         )
     loss = MarginLoss(LinearSlack(1.0 / l2))
     return Problem(problem.data, loss, GaussianPrior(), problem.n_jobs)

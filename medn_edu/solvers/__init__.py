@@ -1,10 +1,11 @@
 """Solvers: one file per algorithm, each a generator over passes.
 
-A solver improves a problem and does nothing else.  Each ``next`` runs one *pass*, usually one look at
-every sample (`l1_path`: one Laplace MEDN; `proximal_point`: three of its elastic net).  It yields an
-`Iterate`: the live weights, a cheap guess of how far they are from optimal, and a way to ask for the
-dual variables.  Its caller decides when to stop (`l1_path` and `lbfgs` also take a tolerance) and can
-watch, record or draw: usually that is `medn_edu.results.run`, in a notebook a plain ``for`` loop,
+A solver improves the solution of a problem and does nothing else.  Each ``next`` runs one *pass*, which
+usually looks once at every sample (`l1_path` solves one Laplace MEDN, `proximal_point` makes three
+passes on its elastic net).  It yields an `Iterate`: the live weights, a cheap estimate of how far they
+are from optimal, and a way to ask for the dual variables.  The caller decides when to stop (`l1_path`
+and `lbfgs` also take a tolerance) and can watch, record or draw.  Usually the caller is
+`medn_edu.results.run`, but in a notebook it can be a plain ``for`` loop:
 
     for iterate in block_frank_wolfe(problem, rng=np.random.default_rng(0)):
         draw(iterate.weights)
@@ -16,25 +17,26 @@ The models use these:
 * `block_frank_wolfe`: maximum entropy discrimination with any prior and slack, M3N included.
 * `l1_path`: L1-M3N, as the end of a path of Laplace MEDNs.
 * `proximal_point`: L1-M3N on many samples or features, as a sequence of elastic nets.
-* `online_exponentiated_gradient`: conditional random fields and soft maxima between M3N and the CRF,
-  where features are many and sparse.
-* `lbfgs`: the same where they are few, with squares or without a penalty.
-* `proximal_lbfgs`: the same with magnitudes.
+* `online_exponentiated_gradient`: conditional random fields, and the soft-max models between M3N and the
+  CRF, if features are many and sparse.
+* `lbfgs`: the same models if features are few, with an L2 norm or without a penalty.
+* `proximal_lbfgs`: the same models with an L1 norm.
 * `swept_lbfgs`: graphs with cycles, by steps on weights and messages at once; `nested_lbfgs` takes all
   concave counting numbers.
-* `epsilon_continuation`: the same at temperature 0.
-* `softening`: soft maxima where features are few or the temperature is low; block Frank-Wolfe on M3N
-  first, then L-BFGS.
+* `epsilon_continuation`: graphs with cycles at temperature 0.
+* `softening`: the soft-max models if features are few or the temperature is low; it runs block
+  Frank-Wolfe on M3N first, then L-BFGS.
 
-`critical_constant` solves no problem: it says where the first weight leaves zero.
+`critical_constant` does not solve a problem: it returns the constant at which the first weight leaves
+zero.
 
-`medn_edu.solvers.textbook` has the literature's others, for comparison and study.  Files that begin
-with an underscore hold what solvers share.
+`medn_edu.solvers.textbook` has other solvers from the literature, for comparison and study.  Files that
+begin with an underscore hold what solvers share.
 
 **To add a solver,** write a generator ``name(problem, ...)`` that yields `Iterate`, export it here, and
-give it a name where a model chooses.  In `M3N_SOLVERS` it takes ``rng``, and its iterates say how to get
-at dual variables (``dual``), because a margin loss is certified by them.  In ``estimators/crf.py`` it
-takes ``warm_start``, the weights.
+add its name where a model looks it up.  A solver in `M3N_SOLVERS` takes ``rng``, and its iterates
+provide dual variables (``dual``), because they certify a margin loss.  A solver in ``estimators/crf.py``
+takes ``warm_start``, the weights to start from.
 """
 
 from medn_edu.solvers.block_frank_wolfe import block_frank_wolfe

@@ -1,4 +1,4 @@
-"""Block-coordinate Frank-Wolfe for maximum entropy discrimination, on the dual.
+"""Block-coordinate Frank-Wolfe on the dual of maximum entropy discrimination.
 
 `medn_edu.theory.frank_wolfe` has one block step in plain numpy, and `medn_edu.kernels.block_step` the
 same compiled; here is what is around it: which blocks are visited, and when.  Why it works is told in
@@ -32,39 +32,40 @@ def block_frank_wolfe(
 ) -> Iterator[Iterate]:
     """Maximise the dual of MEDN, block by block (Lacoste-Julien et al. 2013, with pairwise steps).
 
-    A pass is a round of visits with decoding, to all blocks but those whose gaps were small lately,
-    followed by rounds among the kept labellings.
+    A pass begins with a round of visits with decoding, to all blocks whose last gap was not small.
+    Rounds among the kept labellings follow.
 
     Parameters
     ----------
     problem : Problem
-        The problem: any prior that `medn_edu.priors.check_prior` lets through, or an `L2Norm` or
-        `ElasticNet` with ``l2 > 0``; any slack of `medn_edu.slacks`.
+        The problem, with any prior that `medn_edu.priors.check_prior` accepts, or with an `L2Norm` or
+        `ElasticNet` that has ``l2 > 0``; any slack of `medn_edu.slacks`.
     rng : numpy.random.Generator
         Draws the order of the visits.
     warm_start : DualVariables, optional
-        Where to start, for the same samples, perhaps from another prior or slack: they are made
-        feasible, and that share of them is taken at which the dual is largest.  By default ``eta = 0``.
+        Dual variables to start from, for the same samples but perhaps from another prior or slack.
+        They are made feasible and scaled by the factor at which the dual is largest.  By default the
+        solver starts at ``eta = 0``.
     n_cached_rounds : int, default=2
         Rounds among the kept labellings after each round with decoding.
     gram_budget : int, default=64_000_000
-        Bytes that Gram matrices of node features may take, with the standard normal prior and a
-        linear or quadratic slack.
+        Largest number of bytes for Gram matrices of node features.  They are used with the standard
+        normal prior and a linear or quadratic slack.
     capacity : int, default=4
-        Labellings per sample for which there is room at first; room is made as needed.
+        Number of labellings per sample to reserve memory for at first; more is added as needed.
 
     Yields
     ------
     Iterate
-        Weights, three quarters of the last known gaps of all blocks as ``gap_estimate``, and the
-        dual value as ``objective_estimate``.
+        The weights.  ``gap_estimate`` is three quarters of the sum of all blocks' last known gaps, and
+        ``objective_estimate`` is the dual value.
 
     Raises
     ------
     TypeError
         If the problem has another loss or regulariser, or ``warm_start`` is of another type.
     ValueError
-        If ``warm_start`` does not belong to the problem's samples, or a number is too small.
+        If ``warm_start`` does not belong to the problem's samples, or another argument is too small.
 
     Examples
     --------

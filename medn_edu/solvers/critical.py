@@ -1,37 +1,39 @@
 """The constant at which the first weight of a model with an L1 term leaves zero.
 
-A soft-max loss is smooth.  With ``lam |w|_1`` zero weights are optimal if and only if no entry of the
-gradient at ``w = 0`` is larger than ``lam``, so the constant is the largest of them.
+A soft-max loss is smooth.  With the penalty ``lam |w|_1``, zero weights are optimal if and only if no
+entry of the gradient at ``w = 0`` is larger in magnitude than ``lam``.  So the constant is the largest
+of these magnitudes.
 
-The margin loss has a kink at ``w = 0``, because *all* labellings of the largest loss tie there.  Call
-them ``A_i``.  With the Hamming loss they are those in which every node is wrong, as far as nothing is
-forbidden.  A subgradient mixes them, by a distribution ``p_i`` on each ``A_i``, to
+The margin loss has a kink at ``w = 0``, because *all* labellings with the largest loss tie there.  Call
+the set of them ``A_i``.  With the Hamming loss, and if nothing is forbidden, these are the labellings in
+which every node is wrong.  A subgradient mixes them with a distribution ``p_i`` on each ``A_i``:
 
     -C eta(p),    eta(p) = sum_i c_i sum_y p_i(y) (f(x_i, y_i) - f(x_i, y)).
 
-With a penalty ``l1 |w|_1`` zero weights are optimal if and only if one of them lies in the box ``|C
-eta_k| <= l1``.  So the constant is ``l1 / t``, where ``t`` is the optimum of a linear program and, by
-duality, of a second one:
+With a penalty ``l1 |w|_1``, zero weights are optimal if and only if some subgradient lies in the box
+``|C eta_k| <= l1``.  So the constant is ``l1 / t``, where ``t`` is the optimum of a linear program and,
+by duality, of a second one:
 
     t = min_p max_k |eta_k(p)| = max_{|w|_1 <= 1} sum_i c_i min_{y in A_i} w . (f(x_i, y_i) - f(x_i, y)).
 
-Every ``p`` gives an upper bound of ``t``.  Every ``w`` gives a lower bound, found by decoding: with
-``M loss_i(y) + w . f(x_i, y)`` as the score, ``M`` so large that the best labellings are in ``A_i``.  If
-they are, they are the best *of* ``A_i``, so ``M`` grows only until they are.  (The smaller it is, the
-less of ``w . f`` is lost to rounding.)
+Every ``p`` gives an upper bound on ``t``.  Every ``w`` gives a lower bound, found by decoding with the
+score ``M loss_i(y) + w . f(x_i, y)``.  The factor ``M`` must be so large that the best labellings are in
+``A_i``.  Then they are also the best *of* ``A_i``, so ``M`` needs to grow no further.  (A smaller ``M``
+loses less of ``w . f`` to rounding.)
 
 The second program is solved by cutting planes, over some labellings and some weights.  Its multipliers
-are ``p``.  Labellings come in by decoding, weights where ``|eta_k|`` is too large.  Three things make
-this quick, measured on the OCR letters:
+are ``p``.  Decoding adds labellings, and weights are added where ``|eta_k|`` is too large.  Three things
+make this quick, measured on the OCR letters:
 
-* It starts near the solution: at the ``p`` of the smallest ``|eta|_2``.  That is M3N with a tiny ``C``,
-  for which ten passes of `block_frank_wolfe` are enough.
-* It decodes between the program's solution, which jumps, and the weights of the best lower bound
-  (Wentges 1997).  If no labelling is new there, it decodes at the solution itself.
-* Few weights matter, here a tenth.
+* It starts near the solution, at the ``p`` with the smallest ``|eta|_2``.  That is M3N with a tiny
+  ``C``, for which ten passes of `block_frank_wolfe` are enough.
+* The program's solution jumps from round to round.  So it decodes at a point between that solution and
+  the weights of the best lower bound (Wentges 1997).  If that gives no new labelling, it decodes at the
+  solution itself.
+* Few weights matter: a tenth of them here.
 
-It ends when the bounds agree.  What is returned is ``l1`` over the *upper* bound of ``t``, because that
-one proves something: zero weights are optimal up to this constant.
+It ends when the bounds agree.  The result is ``l1`` divided by the *upper* bound on ``t``, because that
+bound is a proof: zero weights are optimal up to this constant.
 """
 
 import math
@@ -77,27 +79,29 @@ def critical_constant(
         A margin loss with a linear slack, or a soft-max loss, and an `ElasticNet` with ``l1 > 0``, such
         as `L1Norm()`.
     tol : float, default=1e-6
-        Relative distance of the two bounds at which to stop, for the margin loss.
+        Relative distance between the two bounds at which to stop, for the margin loss.
     callback : callable, optional
-        Called with this distance after each round of the linear program.
+        Function that is called with this distance after each round of the linear program.
 
     Returns
     -------
     float
-        For the margin loss the largest ``C``, up to ``tol``, of which it is proved that zero weights
-        are optimal; infinite if they always are, up to rounding.  For a soft-max loss the smallest
-        ``lam`` at which they are, with ``lam (share |w|_1 + (1 - share) |w|_2^2 / 2)`` as the
-        regulariser.  The constants of the problem itself, ``C`` and ``lam``, do not matter.
+        For the margin loss, the largest ``C`` (up to ``tol``) at which zero weights are proved to be
+        optimal.  It is infinite if they always are, up to rounding.  For a soft-max loss, the smallest
+        ``lam`` at which zero weights are optimal, with the regulariser
+        ``lam (share |w|_1 + (1 - share) |w|_2^2 / 2)``.  The problem's own ``C`` or ``lam`` does not
+        matter.
 
     Raises
     ------
     TypeError
-        If the problem is another one.
+        If the problem has another loss or regulariser.
 
     Warns
     -----
     ConvergenceWarning
-        If the bounds do not meet ``tol``; the result is proved all the same, but may be too small.
+        If the bounds do not come within ``tol`` of each other.  The result is still proved, but it may
+        be smaller than necessary.
 
     Examples
     --------

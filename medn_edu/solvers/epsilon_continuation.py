@@ -3,10 +3,11 @@
 At ``epsilon = 0`` the local problem is M3N with its maximum relaxed to the local polytope.  It has
 kinks, at which block coordinate descent gets stuck.  At a positive temperature it is smooth, and its
 optimum is higher by at most ``epsilon`` times the largest sum of local entropies, ``sum_v c_v ln L +
-sum_a c_a ln L^2`` with ``L`` labels.  So solve cooler and cooler problems, each from the solution
-before, and certify each solution by the two bounds at temperature 0 itself.
+sum_a c_a ln L^2`` with ``L`` labels.  So this solver lowers the temperature step by step.  It starts
+each problem at the solution of the one before, and certifies each solution by the two bounds at
+temperature 0 itself.
 
-At a low but positive temperature the last problem is the one that was asked for.
+If the problem's own temperature is low but positive, the last step is that problem.
 """
 
 import math
@@ -32,7 +33,7 @@ def epsilon_continuation(
     messages: Sequence[np.ndarray] | None = None,
     epsilon: float = 1.0,
 ) -> Iterator[Iterate]:
-    """Minimise the local problem at a low temperature by cooling; yield once per iteration.
+    """Minimise the local problem at a low temperature by gradual cooling; yield once per iteration.
 
     Parameters
     ----------
@@ -41,20 +42,20 @@ def epsilon_continuation(
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.
     messages : sequence of ndarray, optional
-        Messages to start from, as `LocalPoint` has them; by default silent ones.
+        Messages to start from, in the form of `LocalPoint`; by default silent messages.
     epsilon : float, default=1.0
         Temperature to begin with.
 
     Yields
     ------
     Iterate
-        On the way to 0, ``gap_estimate`` is 0 at the end of each temperature, when it is time to
-        certify, and infinite before.  At a positive temperature it is that of `swept_lbfgs`.
+        On the way to 0, ``gap_estimate`` is infinite until a temperature is finished, and then 0, so
+        that the caller certifies.  At a positive temperature it is the estimate of `swept_lbfgs`.
 
     Raises
     ------
     TypeError
-        If the temperature is positive and counting numbers are not.
+        If the temperature is positive but some counting numbers are not.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def epsilon_continuation(
     if problem.epsilon > 0 and not problem.is_plain:
         raise TypeError(
             f"counting_numbers are {problem.counting_numbers!r}; epsilon_continuation expects positive "
-            "counting numbers where epsilon > 0; nested_lbfgs takes others."
+            "counting numbers where epsilon > 0; use nested_lbfgs for others."
         )
     weights, is_hard = warm_start, problem.epsilon == 0
     while epsilon > max(problem.epsilon, _COLDEST):

@@ -1,22 +1,23 @@
 r"""The Hessian that quasi-Newton methods start from: Kronecker-factored curvature of the soft-max loss.
 
-Were the nodes independent, the Hessian of the loss with respect to the weights of labels and features
+If the nodes were independent, the Hessian of the loss with respect to the weights of labels and features
 would be
 
     sum_t c_t (diag(p_t) - p_t p_t^T) (x) x_t x_t^T / epsilon,
 
-``(x)`` being the Kronecker product, ``c_t`` the weight of the node's sample, ``x_t`` the features of
-node ``t`` and ``p_t`` the marginals of its label.  The product of the averages stands in for the average
-of the products,
+where ``(x)`` is the Kronecker product, ``c_t`` the weight of the node's sample, ``x_t`` the features of
+node ``t`` and ``p_t`` the marginals of its label.  This average of products is approximated by the
+product of the averages,
 
     H_0 = M (x) G + floor I,  with
     M = sum_t c_t (diag(p_t) - p_t p_t^T) / epsilon  and  G = sum_t u_t x_t x_t^T / sum_t u_t,
 
-``u_t = c_t (1 - ||p_t||^2)`` being the trace of the weighted label covariance, because a node whose
-label is certain adds no curvature.  Boehning (1992) bounds the Hessian in this form; Martens and Grosse
-(2015) use it for neural networks.  With the eigenvectors ``M = V diag(m) V^T`` and ``G = U diag(g) U^T``
-its inverse is four small products and a division by ``m_a g_k + floor``.  Transition weights get a
-diagonal, and with very many features only the diagonal of ``G`` is kept.
+where ``u_t = c_t (1 - ||p_t||^2)`` is the trace of the weighted label covariance.  It weights the nodes,
+because a node with a certain label adds no curvature.  Boehning (1992) bounds the Hessian in this form,
+and Martens and Grosse (2015) use it for neural networks.  With the eigenvectors ``M = V diag(m) V^T``
+and ``G = U diag(g) U^T``, multiplying by the inverse takes four small products and a division by
+``m_a g_k + floor``.  Transition weights get a diagonal.  If there are very many features, only the
+diagonal of ``G`` is kept.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """L1-M3N as the end of a path of Laplace MEDNs, and the step that gets there exactly.
 
-Why it works is told in ``l1_path.md``.
+``l1_path.md`` explains why it works.
 """
 
 import math
@@ -50,30 +50,31 @@ def l1_path(
     rng : numpy.random.Generator
         Draws the order of the visits.
     tol : float, default=0.01
-        Relative gap at which to end.
+        Relative gap at which to stop.
     clean_up : bool, optional
-        Whether to end at a vertex of the linear program; by default where the program has at most a
-        million cells.  Without it weights are rounded to 0 where the gap allows it.
+        Whether to end at a vertex of the linear program.  By default it does if the program has at most
+        a million cells.  Without this clean-up, weights are rounded to 0 where the gap allows it.
     max_passes : int, default=200
         Largest number of passes over the samples for each Laplace MEDN; never more than 200.
     warm_start : SolveResult, optional
-        Solution of a problem of the same samples with another constant.  Its labellings and features
-        are the first linear program, where that is small; otherwise its dual variables are where
-        the first Laplace MEDN begins.
+        Solution of a problem with the same samples and another constant.  If the linear program is
+        small, the solution's labellings and features make up the first one.  Otherwise the first
+        Laplace MEDN starts at the solution's dual variables.
 
     Yields
     ------
     Iterate
-        Of all posterior means so far (then of all vertices) the one with the smallest objective; the
-        dual variables of the largest lower bound; the distance of the two as ``gap_estimate``.
+        The weights with the smallest objective so far, among all posterior means and then all vertices,
+        and the dual variables with the largest lower bound.  ``gap_estimate`` is the distance between
+        the two bounds.
 
     Raises
     ------
     TypeError
         If the problem is not L1-M3N, or ``warm_start`` is not a `SolveResult`.
     ValueError
-        If its constant is so small or so large that ``lam`` overflows, or ``warm_start`` does not
-        belong to its samples.
+        If the problem's constant is so small or so large that ``lam`` overflows, or ``warm_start`` does
+        not belong to the problem's samples.
 
     Examples
     --------

@@ -1,19 +1,19 @@
 """L-BFGS for conditional random fields without an L1 norm.
 
-`medn_edu.solvers.quasi_newton` has the loop and says what pairs are.  The initial Hessian below the
-pairs is the curvature of `medn_edu.solvers.initial_hessian`; on the OCR letters this takes about a
-third of the iterations of plain L-BFGS.  At low temperatures the curvature changes quickly and many
-iterations are needed, unless the method starts near the optimum (`medn_edu.solvers.softening`).
+`medn_edu.solvers.quasi_newton` has the loop and explains what pairs are.  The initial Hessian is the
+curvature of `medn_edu.solvers.initial_hessian`.  On the OCR letters this takes about a third of the
+iterations of plain L-BFGS.  At low temperatures the curvature changes quickly and many iterations are
+needed, unless the method starts near the optimum (`medn_edu.solvers.softening`).
 
-Where there is no penalty there may be no optimum either.  Samples that can be labelled without error
-let the loss fall to 0 in many directions, and how the weights get there decides what they are.  Plain
-steps stay in the span of the gradients, as if there were a small L2 penalty.  Steps divided by the
-curvature give large weights to directions of which the samples have least, and new samples pay for it
-(on 100 OCR words an error of 0.59 instead of 0.38; see the study ``ocr-overfitting``).  So the initial
-Hessian can be declined.
+Without a penalty there may be no optimum.  If the samples can be labelled without error, the loss can
+fall to 0 in many directions, and the path of the weights decides where they end up.  Plain steps stay in
+the span of the gradients, as if there were a small L2 penalty.  Steps divided by the curvature give
+large weights to the directions that are rarest in the samples, and that hurts on new samples (on 100 OCR
+words the error is 0.59 instead of 0.38; see the study ``ocr-overfitting``).  So the initial Hessian can
+be turned off.
 
 Step lengths are found by the bisection of Lewis and Overton (2013) for the two Wolfe conditions:
-enough decrease, and a slope that has flattened.  Nearly always the first length, 1, is taken.
+enough decrease, and a slope that has flattened.  The first length, 1, is nearly always accepted.
 """
 
 import math
@@ -52,7 +52,7 @@ def lbfgs(
     change_tol: float = 5e-5,
     preconditioned: bool = True,
 ) -> Iterator[Iterate]:
-    """Minimise a soft-max problem without magnitudes; yield the start and then once per iteration.
+    """Minimise a soft-max problem without an L1 norm; yield the start, then once per iteration.
 
     Parameters
     ----------
@@ -63,22 +63,22 @@ def lbfgs(
     memory : int, default=50
         Largest number of pairs (step, change of gradient) that are kept, in at most 128 MB.
     change_tol : float, default=5e-5
-        Relative change of the objective in one iteration at which an *unregularised* problem, which
-        has no duality gap, is stopped, unless a Newton step promises more than ten times as much.  It
-        is stopped as well when the log-loss has fallen below this share of that of guessing.
+        When to stop an *unregularised* problem, which has no duality gap.  It stops if the objective
+        changes by less than this share in one iteration, unless a Newton step promises more than ten
+        times as much.  It also stops when the log-loss falls below this share of that of guessing.
     preconditioned : bool, default=True
-        Whether to start from the curvature of the loss, or from a multiple of the identity.
+        Whether the initial Hessian is the curvature of the loss, or a multiple of the identity.
 
     Yields
     ------
     Iterate
-        With penalty, ``gap_estimate`` is ``||g||^2 / (2 l2)``, which is the duality gap up to
-        rounding; without, it is infinite.
+        With a penalty, ``gap_estimate`` is ``||g||^2 / (2 l2)``, which is the duality gap up to
+        rounding.  Without one it is infinite.
 
     Raises
     ------
     TypeError
-        If the problem has magnitudes, or another loss.
+        If the problem has an L1 norm, or another loss.
     ValueError
         If ``warm_start`` has the wrong shape or is not finite, or ``memory`` is below 0.
 
@@ -94,7 +94,7 @@ def lbfgs(
     """
     if problem.elastic_net.l1 > 0:
         raise TypeError(
-            f"the regulariser is {problem.regulariser!r}; lbfgs expects an L2Norm; for an L1 norm "
+            f"the regulariser is {problem.regulariser!r}; lbfgs expects an L2Norm.  For an L1 norm "
             "use proximal_lbfgs or owlqn."
         )
     start = starting_weights(problem.data, warm_start)

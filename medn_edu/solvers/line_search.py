@@ -26,12 +26,12 @@ def highest_point(
     accuracy: float = SMALL_SLOPE,
     inside: float = INSIDE,
 ) -> float:
-    """Return how far to go along a direction until a concave function stops growing, at most 1.
+    """Return the step, at most 1, at which a concave function stops growing along a direction.
 
-    ``slope`` returns the slope at a step and how fast it falls there, ``start`` is the slope at 0.  The
-    search ends at a slope of ``accuracy start``, where the function has grown, or at the share
-    ``inside`` of the way to ``limit``, where the domain ends; a next search can go on from there.  The
-    step is 0 if the function does not grow at all, or the domain has ended already.
+    ``slope`` returns the slope at a step and how fast it falls there.  ``start`` is the slope at 0.  The
+    search ends where the function has grown and its slope is down to ``accuracy * start``.  It also ends
+    at the share ``inside`` of the way to ``limit``, where the domain ends; another search can go on from
+    there.  The step is 0 if the function does not grow at all, or if the domain has already ended.
     """
     if not (start > 0 and limit > 0):
         return 0.0

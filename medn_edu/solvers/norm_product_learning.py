@@ -1,11 +1,11 @@
 """Fig. 1 of Hazan and Urtasun (2010): steps on messages and on weights, in turn.
 
-Each pass sweeps all messages once, which lowers the bound.  That is the figure's step (a).  Then weights
-take steps against the gradient, at the beliefs of these messages, whether or not they agree.  There are
-two ways to do that:
+Each pass sweeps all messages once, which lowers the bound.  That is the figure's step (a).  Then the
+weights take steps against the gradient.  The gradient is taken at the beliefs that these messages give,
+whether or not the beliefs agree.  There are two ways to take the steps:
 
 * ``in_turn=True`` is the figure's step (b).  One weight moves after the other, and the beliefs that it
-  acts on are computed anew before it does.  Each weight has a step size of its own.  It is halved until
+  depends on are recomputed before each move.  Each weight has its own step size, which is halved until
   the objective falls, by however little.
 * By default all weights move at once, with one step size.  The step is *proximal*: it linearises the
   losses but not the regulariser, whose slope is not Lipschitz at 0 for ``p < 2``.  It is halved until
@@ -14,7 +14,7 @@ two ways to do that:
 
 At positive temperatures both go to the same optimum, but in turn that can take many more passes: a step
 that jumps to and fro across a minimum also lowers the objective.  At ``epsilon = 0`` the objective has
-kinks.  Then messages can stop above the optimum and a sub-gradient need not point downhill, so the
+kinks.  Then messages can stop above the optimum and a subgradient need not point downhill, so the
 method gets stuck, as the paper says.  By default that happens much earlier than in turn.  The reason is
 the condition on the step: near a kink only tiny steps fall by as much as they promise, while in turn
 any fall will do.  `medn_edu.solvers.epsilon_continuation` doesn't get stuck.
@@ -48,14 +48,14 @@ def norm_product_learning(
     Parameters
     ----------
     problem : LocalProblem
-        At any temperature; with positive counting numbers the objective never rises.
+        The problem, at any temperature, with positive counting numbers.  The objective never rises.
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.
     n_sweeps : int, default=1
-        Sweeps of messages between two steps of the weights.
+        Number of sweeps of the messages between two steps of the weights.
     in_turn : bool, default=False
-        Whether weights move one after the other, as in the paper, or all at once.  To know what each
-        weight acts on takes all potentials once per weight, before the first pass.
+        Whether weights move one after the other, as in the paper, or all at once.  Moving one after the
+        other takes some preparation: all potentials are computed once per weight, before the first pass.
 
     Yields
     ------
@@ -65,7 +65,7 @@ def norm_product_learning(
     Raises
     ------
     TypeError
-        If counting numbers are not positive, or ``n_sweeps`` is no integer.
+        If counting numbers are not positive, or ``n_sweeps`` is not an integer.
     ValueError
         If ``n_sweeps`` is below 1.
 
@@ -85,7 +85,7 @@ def norm_product_learning(
     if not problem.is_plain:
         raise TypeError(
             f"counting_numbers are {problem.counting_numbers!r}; norm_product_learning expects positive "
-            "counting numbers; nested_lbfgs takes others."
+            "counting numbers; use nested_lbfgs for others."
         )
     n_sweeps = check_count("n_sweeps", n_sweeps)
     move = (_InTurn if in_turn else _AtOnce)(problem)

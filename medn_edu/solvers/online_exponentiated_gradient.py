@@ -1,6 +1,6 @@
-"""Online exponentiated gradient: CRFs on text.
+"""Online exponentiated gradient, a fast solver for CRFs on text.
 
-Why it works is told in ``online_exponentiated_gradient.md``.
+``online_exponentiated_gradient.md`` explains why it works.
 """
 
 from collections.abc import Iterator
@@ -49,16 +49,17 @@ def online_exponentiated_gradient(
 ) -> Iterator[Iterate]:
     """Minimise a regularised soft-max problem, sample by sample (Collins et al. 2008).
 
-    A pass visits all samples in random order, and those with much to gain again.  A visit moves the dual
-    variables of one sample, and with them the weights of the features that occur in it.  The passes
-    solve *proximal* problems, to which a square around a centre is added; the centre follows the
-    weights with momentum (Guler 1992, Lin et al. 2015), so that penalties may be small or have kinks.
+    A pass visits all samples in random order, and then revisits those with much to gain.  A visit moves
+    the dual variables of one sample, and with them the weights of the features that occur in it.  The
+    passes solve *proximal* problems, which have an additional square around a centre.  The centre
+    follows the weights with momentum (Guler 1992, Lin et al. 2015).  So penalties may be small or have
+    kinks.
 
     Parameters
     ----------
     problem : Problem
-        A soft-max loss with an `L2Norm`, `L1Norm` or `ElasticNet` that is not 0; full tables of
-        transitions and no edge features.
+        A soft-max loss with an `L2Norm`, `L1Norm` or `ElasticNet` that is not 0.  The data must have
+        full transition tables and no edge features.
     rng : numpy.random.Generator
         Draws the order of the visits.
     warm_start : ndarray of shape (n_weights,), optional
@@ -67,8 +68,8 @@ def online_exponentiated_gradient(
     Yields
     ------
     Iterate
-        ``objective_estimate`` is the dual value at the solver's own dual variables, and
-        ``gap_estimate`` the sum of what the visits found missing; neither costs a sweep.
+        ``objective_estimate`` is the dual value at the solver's own dual variables.  ``gap_estimate``
+        is the sum of the gaps that the visits found.  Neither costs a sweep.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def online_exponentiated_gradient(
     if not (net.l1 > 0 or net.l2 > 0):
         raise ValueError(
             f"the regulariser is {problem.regulariser!r}; online_exponentiated_gradient expects l1 "
-            "or l2 above 0; without them use lbfgs."
+            "or l2 above 0; use lbfgs for a model without a penalty."
         )
     ascent, n_sweeps = _Ascent(problem), 0
     if warm_start is not None:
@@ -113,9 +114,9 @@ def online_exponentiated_gradient(
 
 
 def suits_visits(data: LabelledSamples) -> bool:
-    """Say whether `online_exponentiated_gradient` is likely to be the fastest solver on some data.
+    """Say whether `online_exponentiated_gradient` is likely to be the fastest solver for some data.
 
-    It is where features are many and sparse, as those of text, and no sample holds much of the data.
+    It is likely to be if features are many and sparse, as in text, and no sample holds much of the data.
 
     Parameters
     ----------
@@ -125,8 +126,8 @@ def suits_visits(data: LabelledSamples) -> bool:
     Returns
     -------
     bool
-        False also where it could not run: with edge features, Potts tables, or potentials of
-        more than 4 GB.
+        True if it is.  False also if the solver could not run on these data: with edge features, with
+        Potts tables, or with more than 4 GB of potentials.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Proximal L-BFGS: magnitudes in the objective, and curvature that is used in spite of them.
+"""Proximal L-BFGS: a quasi-Newton method that uses curvature even though the L1 norm has kinks.
 
-Why it works is told in ``proximal_lbfgs.md``.
+``proximal_lbfgs.md`` explains why it works.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LARGER_HISTORY = 8  # pairs cost more here than in L-BFGS: many weights keep thi
 def proximal_lbfgs(
     problem: Problem, *, warm_start: np.ndarray | None = None, memory: int = 50
 ) -> Iterator[Iterate]:
-    """Minimise a soft-max problem with magnitudes; yield the start and then once per iteration.
+    """Minimise a soft-max problem with an L1 norm; yield the start, then once per iteration.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def proximal_lbfgs(
     Yields
     ------
     Iterate
-        ``gap_estimate`` is that of `medn_edu.problems.soft_max`.
+        ``gap_estimate`` is the estimate of `medn_edu.problems.soft_max`.
 
     Raises
     ------

@@ -1,23 +1,25 @@
-"""L1-M3N by proximal points: elastic nets, each with its squares around the weights of the last one.
+"""L1-M3N by proximal points: a sequence of elastic nets, each centred at the weights of the last one.
 
 The dual of L1-M3N has walls, ``|eta_k| <= 1/2``.  On the way to a corner between them, block steps
 run into one wall after the other.  Squares around a centre ``c`` soften the walls.  In the problem
 
     minimise  |w|_1 / 2 + l2 |w - c|^2 / 2 + C sum_i xi_i
 
-the conjugate of what weights cost is that of an elastic net, at ``l2 c + eta`` instead of ``eta``.
-Block Frank-Wolfe solves it quickly, and most of its weights are exactly 0.  Its solution is the next
+the conjugate of the regulariser is that of an elastic net, at ``l2 c + eta`` instead of ``eta``.  Block
+Frank-Wolfe solves this problem quickly, and most of the weights are exactly 0.  The solution is the next
 centre (Martinet 1970; Rockafellar 1976).  On the dual side this is the method of multipliers.  A few
-passes for each centre are enough, because every one begins with the dual variables of the last.
+passes for each centre are enough, because each problem starts with the dual variables of the last one.
 
-Any weights give an upper bound.  Any dual variables give a lower one, scaled until ``|eta_k| <= 1/2``.
-Their distance has two causes.  The elastic net is not solved to the end, or its centre is not yet its
-solution: then ``eta`` has moved beyond the walls, by ``l2 (w_k - c_k)``.  ``l2`` is halved or doubled so
-that neither of them prevails, so its first value hardly matters.
+Any weights give an upper bound.  Any dual variables give a lower bound, once they are scaled until
+``|eta_k| <= 1/2``.  The distance between the bounds has two causes.  First, the elastic net may not be
+fully solved.  Second, its centre may not yet be its solution, and then ``eta`` is beyond the walls by
+``l2 (w_k - c_k)``.  ``l2`` is halved or doubled to keep the two causes in balance, so its first value
+hardly matters.
 
-The work of a pass is proportional to the features that occur.  On 2,000 and 12,000 made-up sentences,
-with ``C = 0.1``, a gap of 2 % takes one thread 4 and 16 seconds.  `l1_path` takes a minute for 500.
-Where the linear program is small enough for its clean-up, `l1_path` has the better end: a vertex.
+The work of a pass is proportional to the number of features that occur.  On 2,000 and 12,000 made-up
+sentences with ``C = 0.1``, one thread reaches a gap of 2 % in 4 and 16 seconds.  `l1_path` takes a
+minute for 500 sentences.  But if the linear program is small enough for its clean-up, `l1_path` has the
+better end, because it finds a vertex.
 """
 
 from collections.abc import Iterator
@@ -41,7 +43,7 @@ _LEAST_SQUARES = 1e-100  # what floats can divide by
 def proximal_point(
     problem: Problem, *, rng: np.random.Generator, warm_start: SolveResult | None = None
 ) -> Iterator[Iterate]:
-    """Solve L1-M3N by a sequence of elastic nets; yield once for each of them.
+    """Solve L1-M3N by a sequence of elastic nets; yield once per elastic net.
 
     Parameters
     ----------
@@ -50,13 +52,13 @@ def proximal_point(
     rng : numpy.random.Generator
         Draws the order of the visits.
     warm_start : SolveResult, optional
-        Solution of a problem of the same samples with another constant: where to begin.
+        Solution of a problem with the same samples and another constant, to start from.
 
     Yields
     ------
     Iterate
-        Of all weights so far those with the smallest objective; the dual variables of the largest
-        lower bound; the distance of the two as ``gap_estimate``.
+        The weights with the smallest objective so far, and the dual variables with the largest lower
+        bound.  ``gap_estimate`` is the distance between the two bounds.
 
     Raises
     ------

@@ -1,14 +1,14 @@
 r"""Quasi-Newton methods for conditional random fields: one loop, and three ways to take a step.
 
-Newton's method would minimise a smooth convex function by steps ``-H^{-1} g``, with ``g`` the
-gradient and ``H`` the matrix of second derivatives, which has far too many entries.  *L-BFGS* (Liu
-and Nocedal 1989) keeps the last few steps ``s`` and the changes ``y`` of the gradient along them.  As
-``H s = y`` nearly holds, these *pairs* say how curved the function is where the method has been;
-everywhere else an initial Hessian has to do (`medn_edu.solvers.initial_hessian`).  It depends on the
-weights, so it is computed at the start and once more after some iterations.  Pairs stay valid.
+Newton's method minimises a smooth convex function by steps ``-H^{-1} g``, where ``g`` is the gradient.
+But ``H``, the matrix of second derivatives, has far too many entries.  *L-BFGS* (Liu and Nocedal 1989)
+keeps the last few steps ``s`` and the changes ``y`` of the gradient along them.  Since ``H s = y``
+nearly holds, these *pairs* show how curved the function is in the directions of recent steps.  In all
+other directions an initial Hessian takes over (`medn_edu.solvers.initial_hessian`).  It depends on the
+weights, so it is computed at the start and once more after some iterations.  The pairs stay valid.
 
-`quasi_newton` is the loop: it evaluates, yields, asks for a step, and remembers the pair.  What a step
-is depends on the regulariser.
+`quasi_newton` is the loop: it evaluates, yields, asks for a step, and remembers the pair.  The kind of
+step depends on the regulariser.
 
 * `medn_edu.solvers.lbfgs`: squares, or nothing.  The direction is ``-H^{-1} g``.
 * `medn_edu.solvers.owlqn`: magnitudes, one orthant at a time.

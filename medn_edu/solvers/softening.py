@@ -1,22 +1,22 @@
 """From the hard problem to the soft one: block-coordinate Frank-Wolfe first, then L-BFGS.
 
 The soft-max problem at a temperature ``epsilon`` is smooth, but its gradient changes at a rate of ``1 /
-epsilon``, so the cooler it is, the more iterations L-BFGS needs from 0.  Its limit at ``epsilon = 0``,
-M3N, is not smooth at all, and yet is solved quickly on the dual, to moderate accuracy, by
-`block_frank_wolfe`.  The two optima are close:
+epsilon``.  So the lower the temperature, the more iterations L-BFGS needs from 0.  The limit at
+``epsilon = 0``, M3N, is not smooth at all.  Even so, `block_frank_wolfe` quickly solves it on the dual,
+to moderate accuracy.  The two optima are close:
 
     0 <= min P_epsilon - min P_0 <= epsilon sum_i c_i log |Y_i|,
 
-the *softness* of the problem.  So we let M3N do the rough work.  Its dual variables, on a few
-labellings of each sample, are feasible for the soft problem as well, and their entropy is a plain sum:
-they are a certificate, and at low temperatures it is all that is needed.  Once the gap of M3N is a
-small share of the softness, what is left is the difference between the two problems.  Then L-BFGS takes
-over, with the weights found so far: near its optimum the smooth problem is easy.  At high temperatures
-that is the case from the start.
+and the right-hand side is called the *softness* of the problem.  So we let M3N do the rough work.  Its
+dual variables, on a few labellings of each sample, are feasible for the soft problem as well.  Their
+entropy is a plain sum, so they are a certificate, and at low temperatures nothing more is needed.  Once
+the gap of M3N is a small share of the softness, what is left is the difference between the two problems.
+Then L-BFGS takes over from the weights found so far, because near its optimum the smooth problem is
+easy.  At high temperatures L-BFGS takes over right away.
 
 On the OCR letters, with ``L2Norm(10)`` and ``epsilon = 0.01``, this reaches a gap of 1 % in 2 seconds.
-L-BFGS, started at 0, is not there after 400 iterations and 40 seconds.  Lowering the temperature in
-three steps, from 0.1, each problem started at the solution of the one before, takes 11 seconds.
+L-BFGS started at 0 has not reached it after 400 iterations and 40 seconds.  Lowering the temperature in
+three steps from 0.1, and starting each problem at the solution of the one before, takes 11 seconds.
 """
 
 from collections.abc import Iterator
@@ -48,19 +48,19 @@ def softening(
     rng : numpy.random.Generator
         Draws the order in which `block_frank_wolfe` visits samples.
     warm_start : DualVariables or ndarray of shape (n_weights,), optional
-        Where to start: dual variables, from which `block_frank_wolfe` goes on, or weights, from
-        which `lbfgs` does if their gap is small against the softness; otherwise they are dropped.
+        Where to start.  `block_frank_wolfe` continues from dual variables.  `lbfgs` continues from
+        weights if their gap is small compared with the softness; otherwise the weights are ignored.
 
     Yields
     ------
     Iterate
-        Those of `block_frank_wolfe` on the hard problem, with dual variables, then those of
+        The iterates of `block_frank_wolfe` on the hard problem, with dual variables, and then those of
         `lbfgs`, without.  Weights to start from are yielded first.
 
     Raises
     ------
     TypeError
-        If the problem has magnitudes, or another loss.
+        If the problem has an L1 norm, or another loss.
     ValueError
         If the problem has no L2 norm or is not loss-augmented, or ``warm_start`` does not fit it.
 

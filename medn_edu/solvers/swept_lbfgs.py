@@ -45,17 +45,17 @@ def swept_lbfgs(
     warm_start : ndarray of shape (n_weights,), optional
         Weights to start from; by default zeros.
     messages : sequence of ndarray, optional
-        Messages to start from, as `LocalPoint` has them; by default silent ones.
+        Messages to start from, in the form of `LocalPoint`; by default silent messages.
     n_sweeps : int, default=3
-        Sweeps of messages before each evaluation.  With 0, this is plain L-BFGS on weights and
-        messages.
+        Number of sweeps of the messages before each evaluation.  With 0, this is plain L-BFGS on
+        weights and messages.
     memory : int, default=6
         Largest number of pairs (step, change of gradient) that are kept.
 
     Yields
     ------
     Iterate
-        ``gap_estimate`` is the decrease that the slope along the next step promises.  ``dual()``
+        ``gap_estimate`` is the decrease predicted by the slope along the next step.  ``dual()``
         returns a `LocalPoint`.
 
     Raises
@@ -79,8 +79,8 @@ def swept_lbfgs(
     if problem.epsilon == 0 or not problem.is_plain:
         raise TypeError(
             f"epsilon is {problem.epsilon:g} and counting_numbers are {problem.counting_numbers!r}; "
-            "swept_lbfgs expects epsilon > 0 and counting numbers that are positive; nested_lbfgs takes "
-            "other numbers, and epsilon_continuation epsilon = 0."
+            "swept_lbfgs expects epsilon > 0 and positive counting numbers.  Use nested_lbfgs for other "
+            "numbers, and epsilon_continuation for epsilon = 0."
         )
     check_count("n_sweeps", n_sweeps, least=0)
     start = starting_weights(problem.data, warm_start)
@@ -138,7 +138,7 @@ def nested_lbfgs(
     """
     if problem.epsilon == 0:
         raise TypeError(
-            "epsilon is 0; nested_lbfgs expects epsilon > 0; epsilon_continuation takes 0."
+            "epsilon is 0; nested_lbfgs expects epsilon > 0; use epsilon_continuation for 0."
         )
     start = starting_weights(problem.data, warm_start)
     nested = _Nested(problem, agreement, max_sweeps, problem.states(start, messages))

@@ -197,8 +197,8 @@ def check_plain_edges(problem: Problem) -> None:
 def _check_no_ising(problem: Problem) -> None:
     if problem.data.table == "ising":
         raise TypeError(
-            "this solver takes no Ising tables; expected edge_table='potts', which can express the "
-            "same models, or a CRF."
+            "this solver takes no Ising tables; expected edge_table='potts', which can express "
+            "the same models, or a CRF."
         )
 
 
@@ -219,13 +219,13 @@ def check_warm_start(alpha: DualVariables, data: LabelledSamples) -> None:
     """Refuse dual variables that do not belong to these samples."""
     if not isinstance(alpha, DualVariables):
         raise TypeError(
-            f"warm_start is {shown(alpha)}; expected DualVariables, such as `alpha` of a result."
+            f"warm_start is {shown(alpha)}; expected DualVariables, such as the `alpha` of a result."
         )
     alpha.check(data, "warm_start")
     if not (np.isfinite(alpha.values) & (alpha.values >= 0)).all():
         raise ValueError(
-            "warm_start holds a dual variable that is negative or not finite; expected numbers of at "
-            "least 0."
+            "warm_start holds a dual variable that is negative or not finite; expected finite numbers "
+            "of at least 0."
         )
     if not alpha.is_feasible(data):
         raise ValueError(

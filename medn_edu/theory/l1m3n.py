@@ -1,6 +1,6 @@
 """L1-M3N as the linear program it is, written out over all labellings and solved outright.
 
-The theory is in ``l1m3n.md``, with its formulas drawn.
+``l1m3n.md`` explains the theory, with its formulas typeset.
 """
 
 from dataclasses import dataclass, replace

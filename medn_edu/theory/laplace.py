@@ -1,6 +1,6 @@
 """The Laplace prior as a normal prior of unknown variance, and what variational learning pays.
 
-The theory is in ``laplace.md``, with its formulas drawn.
+``laplace.md`` explains the theory, with its formulas typeset.
 """
 
 from collections.abc import Callable

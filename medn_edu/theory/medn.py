@@ -1,6 +1,6 @@
 """Maximum entropy discrimination by enumeration: every statement of the papers as a few plain lines.
 
-The theory is in ``medn.md``, with its formulas drawn.
+``medn.md`` explains the theory, with its formulas typeset.
 """
 
 from __future__ import annotations

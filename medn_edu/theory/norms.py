@@ -1,6 +1,6 @@
 """What a prior asks of the posterior mean: the papers' KL-norm, its balls, limits and corners.
 
-The theory is in ``norms.md``, with its formulas drawn.
+``norms.md`` explains the theory, with its formulas typeset.
 """
 
 import math

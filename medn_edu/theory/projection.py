@@ -1,6 +1,6 @@
 """Projection onto balls: why the L1 ball makes zeros and the L2 ball does not.
 
-The theory is in ``projection.md``, with its formulas drawn.
+``projection.md`` explains the theory, with its formulas typeset.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Algorithm 1 with one weight and one margin, to be followed with a pencil.
 
-The theory is in ``variational.md``, with its formulas drawn.
+``variational.md`` explains the theory, with its formulas typeset.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The quadratic programs of `medn_edu.solvers.textbook.cutting_plane`, solved by HiGHS.
 
-Why it works is told in ``_quadratic_program.md``.
+``_quadratic_program.md`` explains why it works.
 """
 
 from dataclasses import dataclass

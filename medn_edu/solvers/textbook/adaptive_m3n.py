@@ -1,6 +1,6 @@
 """L1-M3N by M3N whose variances adapt: the EM-style algorithm (Algorithm 3 of the L1-M3N paper).
 
-Why it works is told in ``adaptive_m3n.md``.
+``adaptive_m3n.md`` explains why it works.
 """
 
 from collections.abc import Iterator

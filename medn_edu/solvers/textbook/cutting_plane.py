@@ -1,6 +1,6 @@
 """Cutting planes for M3N: margins are enforced only once they are violated.
 
-Why it works is told in ``cutting_plane.md``.
+``cutting_plane.md`` explains why it works.
 """
 
 from __future__ import annotations

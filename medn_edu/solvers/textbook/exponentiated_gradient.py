@@ -1,6 +1,6 @@
 """Exponentiated gradient for maximum margin Markov networks: multiplicative steps on the dual.
 
-Why it works is told in ``exponentiated_gradient.md``.
+``exponentiated_gradient.md`` explains why it works.
 """
 
 from __future__ import annotations

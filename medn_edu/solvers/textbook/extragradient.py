@@ -1,6 +1,6 @@
 """Extragradient for maximum margin Markov networks: weights and dual variables look ahead.
 
-Why it works is told in ``extragradient.md``.
+``extragradient.md`` explains why it works.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cutting planes for L1-M3N: Algorithm 1 of the L1-M3N paper, with bounds.
 
-Why it works is told in ``l1_cutting_plane.md``.
+``l1_cutting_plane.md`` explains why it works.
 """
 
 from collections.abc import Iterator

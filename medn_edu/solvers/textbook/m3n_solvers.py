@@ -38,7 +38,7 @@ M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
 """The solvers there are; each takes a problem and ``rng``."""
 
 _WITH_STEPS = ("subgradient", "online_subgradient")
-_OUT_OF_REACH = 1e-10  # relative gaps that online sub-gradients never have
+_OUT_OF_REACH = 1e-10  # relative gaps that online subgradients never have
 
 
 def check_m3n_solver(name: str, beta: float | None = None) -> str:
@@ -76,7 +76,7 @@ def m3n_iterates(
     warm_start : DualVariables, optional
         Where ``"block_frank_wolfe"`` starts; the others start afresh.
     beta : float, optional
-        Steps ``1 / (2 beta sqrt(t))`` for the sub-gradient methods.
+        Steps ``1 / (2 beta sqrt(t))`` for the subgradient methods.
     tol : float, default=0.01
         Relative gap that is aimed at.  With one below 1e-10 ``"online_subgradient"`` does not compute
         gaps, which it would never reach, and which cost more than its steps.

@@ -1,6 +1,6 @@
-"""Projected sub-gradient for margins within a ball (L1-M3N, Algorithm 2), with a gap.
+"""Projected subgradient for margins within a ball (L1-M3N, Algorithm 2), with a gap.
 
-Why it works is told in ``projected_subgradient.md``.
+``projected_subgradient.md`` explains why it works.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def projected_subgradient(
     online: bool = False,
     beta: float | None = None,
 ) -> Iterator[Iterate]:
-    """Minimise violated margins within a ball by projected sub-gradient steps.
+    """Minimise violated margins within a ball by projected subgradient steps.
 
     L1-M3N paper, Algorithm 2; the projection is that of Duchi et al. 2008.
 
@@ -44,7 +44,7 @@ def projected_subgradient(
         Take a step after each sample instead of one after all of them.  Samples are decoded one by one
         then, in Python: a pass over a hundred takes as long as some thirty in batch.
     beta : float, optional
-        Constant of the papers' steps ``1 / (2 beta sqrt(t))`` along the sub-gradient of the mean hinge
+        Constant of the papers' steps ``1 / (2 beta sqrt(t))`` along the subgradient of the mean hinge
         loss; ``t`` counts steps.  By default the steps are our own, without a constant.
 
     Yields
@@ -89,7 +89,7 @@ def _projection(problem: Problem) -> _Projection:
         return lambda weights: project_l1(weights, norm.radius)
     if isinstance(norm, L2Ball):
         return lambda weights: project_l2(weights, norm.radius)
-    raise TypeError(f"the norm is {norm!r}; projected sub-gradient expects an L1Ball or an L2Ball.")
+    raise TypeError(f"the norm is {norm!r}; projected subgradient expects an L1Ball or an L2Ball.")
 
 
 def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
@@ -149,7 +149,7 @@ def _own_steps(problem: Problem, project: _Projection, visits: _Visits | None) -
             objective_estimate=best,
             n_oracle_calls=n_oracle_calls,
             dual=averages.dual,
-            stopped="the sub-gradient is zero" if solved else "",
+            stopped="the subgradient is zero" if solved else "",
         )
         if solved:
             return

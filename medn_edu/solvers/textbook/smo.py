@@ -1,6 +1,6 @@
 """Sequential minimal optimisation on marginals: the solver of the first paper on M3N.
 
-Why it works is told in ``smo.md``.
+``smo.md`` explains why it works.
 """
 
 from collections.abc import Iterator

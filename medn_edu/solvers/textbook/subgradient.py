@@ -1,6 +1,6 @@
-"""Sub-gradient descent on the primal of M3N, batch and online, with a dual point for free.
+"""Subgradient descent on the primal of M3N, batch and online, with a dual point for free.
 
-Why it works is told in ``subgradient.md``.
+``subgradient.md`` explains why it works.
 """
 
 import math
@@ -31,7 +31,7 @@ _NOTHING = 1e-300  # the part of C_i below which a sample has no dual variables
 def subgradient(
     problem: Problem, *, rng: np.random.Generator, beta: float | None = None
 ) -> Iterator[Iterate]:
-    """Sub-gradient descent, all samples in each step (Ratliff et al. 2007).
+    """Subgradient descent, all samples in each step (Ratliff et al. 2007).
 
     A pass is one step.  The decoding that a step needs also yields the primal value where it starts, so
     that the best weights so far are known and recommended, and the gap estimate is a true gap: their
@@ -99,7 +99,7 @@ def online_subgradient(
     beta: float | None = None,
     is_watched: bool = True,
 ) -> Iterator[Iterate]:
-    """Sub-gradient descent, one sample in each step (Ratliff et al. 2007).
+    """Subgradient descent, one sample in each step (Ratliff et al. 2007).
 
     A pass is a step for each of the ``N`` samples, in an order drawn anew.  By default steps are
     ``2 / (t + 2 N - 1)``: those of the batch method for a single sample, and for more of them so

@@ -1,6 +1,6 @@
 """Variational learning of the Laplace MEDN: Algorithm 1 of MEDN.
 
-Why it works is told in ``variational.md``.
+``variational.md`` explains why it works.
 """
 
 import math
@@ -47,7 +47,7 @@ def variational_laplace(
     solver : str, default="block_frank_wolfe"
         What solves the quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.
     beta : float, optional
-        Step sizes of the sub-gradient solvers, see `m3n_iterates`.
+        Step sizes of the subgradient solvers, see `m3n_iterates`.
 
     Yields
     ------

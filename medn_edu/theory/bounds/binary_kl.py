@@ -1,6 +1,6 @@
 """The divergence between two coins, and its inverse, which turns an observed risk into a bound.
 
-The theory is in ``binary_kl.md``, with its formulas drawn.
+``binary_kl.md`` explains the theory, with its formulas typeset.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """The Gibbs predictor: a model drawn anew for every question, and what is known of its error.
 
-The theory is in ``gibbs.md``, with its formulas drawn.
+``gibbs.md`` explains the theory, with its formulas typeset.
 """
 
 import math

@@ -1,6 +1,6 @@
 """What Theorem 8 asks of the data: margins, how many labellings there are, and a bound on every score.
 
-The theory is in ``margins.md``, with its formulas drawn.
+``margins.md`` explains the theory, with its formulas typeset.
 """
 
 from dataclasses import dataclass

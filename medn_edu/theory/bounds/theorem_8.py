@@ -1,6 +1,6 @@
 """Theorem 8 with every constant of its proof, and the same proof with a sharper last step.
 
-The theory is in ``theorem_8.md``, with its formulas drawn.
+``theorem_8.md`` explains the theory, with its formulas typeset.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Learning on factor graphs: structured prediction (3), its approximation, and how it is solved.
 
-The theory is in ``learning.md``, with its formulas drawn.
+``learning.md`` explains the theory, with its formulas typeset.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Messages: inference on a factor graph without looking at all labellings.
 
-The theory is in ``messages.md``, with its formulas drawn.
+``messages.md`` explains the theory, with its formulas typeset.
 """
 
 from typing import Protocol
