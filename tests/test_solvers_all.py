@@ -552,7 +552,7 @@ BAD_PROBLEMS = [
 ]  # fmt: skip
 NO_DUAL = r"warm_start is array.*; expected DualVariables"
 NO_SOLUTION = r"warm_start is DualVariables.*; expected a SolveResult"
-NO_PENALTY = "needs l2 > 0 and a loss"
+NO_PENALTY = "needs l2 > 0 and loss_augmented=True"
 REFUSED = [
     *((solver, {}, options, ValueError, words) for solver, options, words in BAD_OPTIONS),
     *((solver, changes, {}, TypeError, words) for solver, changes, words in BAD_PROBLEMS),

@@ -1,4 +1,4 @@
-"""The objective of a CRF, computed once more: by neither of the libraries that are compared."""
+"""The objective of a CRF, computed independently of the libraries that are compared."""
 
 from typing import Any
 

@@ -5,10 +5,10 @@
 `navigation`       links above and below every notebook, and the map
 `exercises`        the checks that the notebooks call
 `progress`         which exercises a learner has solved
-`editions`         for learning alone, for a class, for who teaches it
+`editions`         for learning alone, for a class, for the teacher
 `copying`          copies for learners, never over an edit
 `gallery`          every explorer with its title and its chapter
-`figure_pages`     their pages, for those who want no notebook around them
+`figure_pages`     a page for each explorer, for people who don't want a notebook
 `animations`       films of the explorers, for the page of figures
 `build`            runs and saves the notebooks of a checkout
 =================  =============================================================================

@@ -1,4 +1,4 @@
-"""Editions of the course: for learning alone, for a class, and for who teaches it.
+"""Editions of the course: for learning alone, for a class, and for the teacher.
 
 =============  ====================================================================================
 `self-study`   as in the repository: hints and solutions below each exercise, folded

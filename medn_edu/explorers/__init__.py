@@ -1,4 +1,4 @@
-"""Figures that answer, one file per subject: frame data, drawing, sentence, lessons and controls.
+"""Interactive figures, one file per subject: frame data, drawing, sentence, lessons and controls.
 
 `medn_edu.explorers.kit` has what they share: `Explorer`, its controls, films, and the style of all
 figures.  Only this room and the studies draw, and only this one knows widgets.

@@ -94,7 +94,7 @@ def online_exponentiated_gradient(
     if not (net.l1 > 0 or net.l2 > 0):
         raise ValueError(
             f"the regulariser is {problem.regulariser!r}; online_exponentiated_gradient expects l1 "
-            "or l2 above 0; use lbfgs for a model without a penalty."
+            "or l2 above 0; without a penalty use lbfgs."
         )
     ascent, n_sweeps = _Ascent(problem), 0
     if warm_start is not None:

@@ -1,22 +1,22 @@
-"""Theory to read, to compute with and to check against: plain algorithms without compiled code.
+"""Theory to read, compute with and check against: plain algorithms without compiled code.
 
 ==================  ============================================================================
-`reference`         inference on forests, by enumeration and in the fewest words; all kernels' twins
+`reference`         inference on forests, by enumeration and by recursion, in a few lines each
 `medn`              P1, D1 and Theorem 2 by enumeration; `medn_solvers` solves them in two ways
 `frank_wolfe`       one block step of Frank-Wolfe on D1, as the compiled solver makes it
 `log_linear`        one visit of the online exponentiated gradient, as the compiled solver makes it
 `textbook`          one step of each of three textbook methods for the dual of M3N
-`axi`               the course's word of three letters: two weights, everything on paper
-`two_weights`       its exact dual variables under any prior, and the posterior in the plane
-`l1m3n`             L1-M3N and its kin as linear and convex programs; `projection` onto balls
+`axi`               the course's word of three letters: two weights, small enough for paper
+`two_weights`       exact dual variables of *axi* under any prior, and the posterior in the plane
+`l1m3n`             L1-M3N and its variants as linear and convex programs; `projection` onto balls
 `norms`             the KL-norm, balls in two and three dimensions, limits, touching points
 `laplace`           the Laplace prior as a mixture, and what the variational bound loses
 `variational`       Algorithm 1 with one weight, and iterations that end at the exact solution
 `bounds`            PAC-Bayes bounds with every constant: Theorem 8, and tighter ones
 `factor_graphs`     approximated structured prediction on graphs with cycles
-`loopy`             what the paper does not have of it: conditional entropies, mean field, ties
-`checks`            every theorem of the papers, both sides on random instances
-`errata`            slips in the papers: as printed, corrected, and on numbers
+`loopy`             additions to that paper: conditional entropies, mean field, ties
+`checks`            every theorem of the papers, with both sides computed on random instances
+`errata`            slips in the papers: as printed, as corrected, and in numbers
 ==================  ============================================================================
 """
 

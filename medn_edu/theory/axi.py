@@ -8,9 +8,9 @@ the word ``x``:
   a, i after x, a after i.
 
 These two numbers are the joint features :math:`f(x, y) \in R^2`, and the score of MEDN Eq. (1) is
-:math:`F(x, y; w) = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}`: a plane of weights, in which all
-of margins, hinge losses, half-planes and priors can be drawn.  The second letter of *axi* is smudged and
-looks like an a, so without habit the word is read *aai*.
+:math:`F(x, y; w) = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}`.  There are only two weights, so
+margins, hinge losses, half-planes and priors can all be drawn in a plane.  The second letter of *axi* is
+smudged and looks like an a, so without the habit the word is read as *aai*.
 
 Two more words, *xia* and *iax*, make a training set of three.  The last one is so badly written that its
 margins cost more than they are worth unless violations are expensive.
@@ -139,8 +139,8 @@ def axi_problem(
 def axi_samples(words: Sequence[TinyWord] = WORDS) -> LabelledSamples:
     """Return words as a training set for the package's solvers, each label with weights of its own.
 
-    The ink is the features: three columns of marks.  With three labels and a weight for every pair of
-    neighbours these are 18 weights, where `axi_problem` has two.
+    The features are the ink: three columns of marks.  With three labels and a weight for every pair of
+    neighbours this makes 18 weights, while `axi_problem` has two.
     """
     labels = np.concatenate([word.true for word in words])
     allowed = np.ones((1, len(LETTERS), len(LETTERS)), dtype=bool)

@@ -1,4 +1,4 @@
-"""What people read about a formula lies in TOML, what computes it is a function: an id joins them."""
+"""Formulas in two parts, joined by an id: TOML has the text to read, a function computes the values."""
 
 import dataclasses
 import tomllib

@@ -77,7 +77,7 @@ def jensen_bound(
 def jensen_gap(
     mean: np.ndarray, variance: np.ndarray, lam: float, tau: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return what Jensen's inequality loses: `jensen_bound` less `gaussian_kl`, weight by weight.
+    """Return what Jensen's inequality loses: `jensen_bound` minus `gaussian_kl`, weight by weight.
 
     Against ``tau`` it falls to its least value at `best_tau`, Eq. (11), and rises again; the expected
     variance is always ``1 / lam`` more than ``tau``.

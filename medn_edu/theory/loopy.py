@@ -1,7 +1,7 @@
 r"""What the kernels for graphs with cycles compute, in a few plain lines each.
 
-They take a `FactorGraph` whose factors are edges between two nodes.  The messages of Lemma 3 are in
-`medn_edu.theory.factor_graphs.messages`; here is what the paper does not have.
+The functions take a `FactorGraph` in which every factor is an edge between two nodes.  The messages of
+Lemma 3 are in `medn_edu.theory.factor_graphs.messages`.  This file has what the paper leaves out.
 
 **Conditional entropies.**  Counting numbers such as those of tree-reweighted messages are negative at
 nodes, and yet the sum of entropies is concave where beliefs agree: it can be written as

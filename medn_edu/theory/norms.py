@@ -1,4 +1,4 @@
-"""What a prior asks of the posterior mean: the papers' KL-norm, its balls, limits and corners.
+"""What a prior charges for a posterior mean: the papers' KL-norm, its balls, limits and corners.
 
 ``norms.md`` explains the theory, with its formulas typeset.
 """

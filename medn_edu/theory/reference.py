@@ -1,4 +1,4 @@
-r"""Inference on forests in a few plain lines each: what the compiled code computes, to be read.
+r"""Inference on forests in a few plain lines each: a readable version of what the compiled code does.
 
 A sample gives every node ``t`` a potential ``node[t, b]`` for each label ``b``, and every edge a table
 ``edge[type, a, b]`` for the labels of parent and child.  A *labelling* ``y`` has the score
@@ -7,29 +7,31 @@ A sample gives every node ``t`` a potential ``node[t, b]`` for each label ``b``,
 
 and at temperature :math:`\epsilon` the probability :math:`p(y) \propto \exp(F(y) / \epsilon)`.
 
-**Everything by enumeration.**  `labellings` lists all of them, `all_scores` their scores, and every
-question is answered by its definition: the best labelling is an ``argmax``, the log-partition a sum,
-a marginal the total probability of the labellings in question.  This is certainly right and hopeless
-beyond a dozen nodes: a word of 9 letters has :math:`26^9 \approx 5 \cdot 10^{12}` labellings.
+**Everything by enumeration.**  `labellings` lists all labellings, and `all_scores` their scores.  Every
+question is then answered by its definition.  The best labelling is an ``argmax``, the log-partition is a
+sum, and a marginal is the total probability of the labellings in question.  This is certainly right, but
+hopeless beyond a dozen nodes: a word of 9 letters has :math:`26^9 \approx 5 \cdot 10^{12}` labellings.
 
-**The same by recursion.**  Let :math:`B_t(b)` be the best score of what hangs below node ``t``, itself
-included, when it has label ``b``.  Below each child the choice is free given ``b``, so
+**The same by recursion.**  Let :math:`B_t(b)` be the best score of the subtree of node ``t`` (the node
+and everything below it) when ``t`` has label ``b``.  Given ``b``, the choices below one child do not
+affect those below another, so
 
 .. math:: B_t(b) = node[t, b] + \sum_{c \text{ child of } t} \max_{b'} \{edge[b, b'] + B_c(b')\} .
 
-All that was used is that addition distributes over ``max``: ``x + max(y, z) = max(x + y, x + z)``.
-Multiplication distributes over sums in the same way, so with ``logsumexp`` in place of ``max`` the very
-same recursion gives the log-partition, and with sorted lists in place of numbers the ``k`` best.
-Write one recursion, choose what its "sum" means, and three algorithms are done (Aji and McEliece 2000).
+The recursion uses only that addition distributes over ``max``: ``x + max(y, z) = max(x + y, x + z)``.
+Multiplication distributes over sums in the same way.  So with ``logsumexp`` in place of ``max``, the
+same recursion gives the log-partition.  With sorted lists in place of numbers, it gives the ``k`` best.
+One recursion with three meanings of "sum" gives three algorithms (Aji and McEliece 2000).
 
-**Marginals from above and below.**  What hangs below a node is not all that bears on its label; the
-rest of the tree speaks through its parent.  Going down once more,
-:math:`p(y_c = b', y_t = b) = p(y_t = b)\, p(y_c = b' \mid y_t = b)`, where the second factor comes from
-below only.  Drawing labels instead of multiplying probabilities gives an exact random labelling.
+**Marginals from above and below.**  A node's label depends on more than the subtree below it.  The rest
+of the tree acts through the node's parent.  So a second sweep goes down and multiplies
+:math:`p(y_c = b', y_t = b) = p(y_t = b)\, p(y_c = b' \mid y_t = b)`.  The second factor depends only on
+the edge to ``c`` and on its subtree.  Drawing labels instead of multiplying probabilities gives an exact
+random labelling.
 
 The functions take a `Tree`, one sample at a time, and make no attempt at speed.
 
-Every kernel has such a twin; ``twins.toml`` lists them.
+Every compiled kernel has a plain twin of this kind; ``twins.toml`` lists them.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def all_scores(tree: Tree) -> np.ndarray:
 
 
 def enumerated_best(tree: Tree) -> tuple[np.ndarray, float]:
-    """Return the best labelling (of several the first) and its score."""
+    """Return the best labelling (the first one if several tie) and its score."""
     scores = all_scores(tree)
     return labellings(tree)[np.argmax(scores)], float(scores.max())
 
@@ -135,7 +137,7 @@ def enumerated_probabilities(tree: Tree, epsilon: float = 1.0) -> np.ndarray:
 def enumerated_marginals(tree: Tree, epsilon: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Return node marginals (n_nodes, n_labels) and edge marginals (n_nodes, n_labels, n_labels).
 
-    The edge marginals of node ``t`` are those of the edge from its parent, zeros at roots.
+    The edge marginals at node ``t`` are those of the edge from its parent; they are zero at roots.
     """
     node, edge = np.zeros_like(tree.node), np.zeros((tree.n_nodes, tree.n_labels, tree.n_labels))
     for y, p in zip(labellings(tree), enumerated_probabilities(tree, epsilon), strict=True):
@@ -154,9 +156,9 @@ def enumerated_entropy(tree: Tree, epsilon: float = 1.0) -> float:
 def gibbs_transition(tree: Tree, epsilon: float = 1.0) -> np.ndarray:
     """Return the transition matrix between labellings of one sweep of Gibbs sampling.
 
-    Redrawing node ``t`` moves from ``y`` to the labellings that differ from it at ``t`` only, in
-    proportion to their probabilities; a sweep is the product of these moves over all nodes.  A row
-    of a forbidden labelling, from which no sampler starts, is that of the identity.
+    Redrawing node ``t`` moves from ``y`` to itself or to a labelling that differs only at ``t``, in
+    proportion to the labellings' probabilities.  A sweep is the product of these moves over all nodes.
+    No sampler starts from a forbidden labelling, so its row may be that of the identity.
     """
     every, p = labellings(tree), enumerated_probabilities(tree, epsilon)
     sweep = np.eye(len(every))
@@ -177,14 +179,14 @@ def node_scores(samples: Samples, coef: np.ndarray) -> np.ndarray:
 
 
 def feature_sums(samples: Samples, values: np.ndarray) -> np.ndarray:
-    """Return ``sum_t values[t, a] x_t`` for each label ``a``: with one-hot values, features by label."""
+    """Return ``sum_t values[t, a] x_t`` per label ``a``; one-hot values give the features by label."""
     return values.T @ samples.features.toarray()
 
 
 def edge_counts(
     samples: Samples, labels: np.ndarray, weight: np.ndarray, shape: tuple
 ) -> np.ndarray:
-    """Return how often each ``[type, parent's label, label]`` occurs, samples counted by weight."""
+    """Return how often each ``[type, parent's label, label]`` occurs, each sample times its weight."""
     counts, weights = np.zeros(shape), np.repeat(weight, samples.lengths)
     for t, (kind, parent) in enumerate(zip(samples.edge_types, samples.parents, strict=True)):
         if parent >= 0:
@@ -222,10 +224,10 @@ def best_labelling(tree: Tree) -> tuple[np.ndarray, float]:
 
 
 def max_product(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best scores below each node, going up, and given its parent's label, going down.
+    """Return the best scores of each node's subtree (up), and with the parent's best label added (down).
 
-    ``up[t, b]`` is the best score of what hangs below node ``t``, itself included, when it has label
-    ``b``.  ``down[t, b]`` adds the edge from its parent, whose label is the best one by then.
+    ``up[t, b]`` is the best score of the subtree of node ``t`` when ``t`` has label ``b``.
+    ``down[t, b]`` adds the edge from the parent, which has its best label by then.
     """
     up = tree.node.copy()
     for t in reversed(range(tree.n_nodes)):  # children come after their parents

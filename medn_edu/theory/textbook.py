@@ -1,4 +1,4 @@
-r"""Three textbook methods for the dual of M3N, one step each, over labellings that are all written out.
+r"""One step of each of three textbook methods for the dual of M3N, over an explicit list of labellings.
 
 All work on D1 (`medn_edu.theory.medn`) with a normal prior, whose weights are :math:`w = v \eta`, and
 the linear slack, with which the dual variables of sample ``i`` add up to :math:`C_i`.  The violation
@@ -38,8 +38,9 @@ def exponentiated_step(
 ) -> tuple[np.ndarray, float]:
     """Multiply block ``i`` by ``exp(step H)``; return the dual variables and the next step size.
 
-    Along the way the dual is a parabola, ``gained t - bend t^2 / 2``.  So ``gained / bend`` says how
-    much longer or shorter the step should have been.  A step that lowers the dual is not made.
+    Along the step the dual is a parabola, ``gained t - bend t^2 / 2``.  So ``gained / bend`` says by
+    which factor the step should have been longer or shorter.  A step that would lower the dual is not
+    made.
     """
     rows, C = np.flatnonzero(problem.sample == i), totals(problem)[i]
     df, eta, alpha = problem.differences[rows], problem.eta(alpha), alpha.copy()
@@ -65,7 +66,8 @@ def subgradient_step(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Step towards the worst labelling of sample ``i``; return dual variables and average weights.
 
-    One sample stands for all, so its labelling gets ``N C_i``.  The average takes in the old weights.
+    One sample represents all ``N`` of them, so its labelling gets ``N C_i``.  The average includes the
+    old weights.
     """
     w = problem.posterior_mean(alpha)
     rows = np.flatnonzero(problem.sample == i)
@@ -98,8 +100,8 @@ def smo_step(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Move from the least to the most violating labelling of sample ``i``; return marginals and eta.
 
-    A labelling may lose something where all its parts have a positive marginal, and as much as the least
-    of those parts has that the other labelling lacks.
+    A labelling can lose something only if all its parts have a positive marginal.  It can lose at most
+    the smallest marginal among its parts that the other labelling does not have.
     """
     rows = np.flatnonzero(problem.sample == i)
     H = problem.losses[rows] - problem.differences[rows] @ problem.prior.mean(eta)

@@ -195,7 +195,7 @@ def listed(
     texts: Sequence[str] = (),
     per_second: float = 0,
 ) -> Control:
-    """Return a slider of values that no step leads through, or with ``per_second`` a time."""
+    """Return a slider of values that are not evenly spaced, or a `Time` if ``per_second`` is given."""
     names = tuple(map(true_minus, texts or (f"{value:g}" for value in values)))
     kind, rate = ("time", per_second) if per_second else ("slider", 6.0)
     return Control(kind, tuple(values), names, list(values).index(start), label, rate)

@@ -1,4 +1,4 @@
-"""`Explorer`: a matplotlib figure that answers when a learner moves a slider.
+"""`Explorer`: a matplotlib figure that responds when a learner moves a slider.
 
 The figure is drawn once.  A move changes its artists in place and renders one PNG, which the
 browser swaps in.  The browser asks for one picture at a time, and then for the newest values.  One

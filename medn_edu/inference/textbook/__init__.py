@@ -1,1 +1,1 @@
-"""Inference that is there for comparison; its functions are imported from `medn_edu.inference`."""
+"""Inference methods for comparison; import their functions from `medn_edu.inference`."""

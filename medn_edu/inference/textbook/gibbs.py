@@ -1,7 +1,8 @@
 """Gibbs sampling (Geman and Geman 1984): one node at a time is redrawn, given its neighbours.
 
-It needs no sum over labellings, so it also works where those sums cannot be had.  On forests they can,
-and `medn_edu.inference.draw_labellings` is exact.  The papers drew their synthetic data this way.
+It needs no sum over labellings, so it also works where such sums are too expensive.  On forests they are
+cheap, so `medn_edu.inference.draw_labellings` is better there: its draws are exact.  The papers drew
+their synthetic data by Gibbs sampling.
 
 The draws approach the distribution only as sweeps go on, and only if every labelling can be reached from
 every other by changing one node at a time.  Forbidden transitions may rule that out: if label 0 may

@@ -1,4 +1,4 @@
-"""CRFsuite, a well-known library for CRFs, set to the very model that `medn_edu.CRF` trains."""
+"""CRFsuite, a well-known library for CRFs, configured to train the same model as `medn_edu.CRF`."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""A table of what was commonest in training: the plainest thing that a model must beat."""
+"""A table of the most frequent labels in training: the simplest baseline that a model must beat."""
 
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 
 
 class Lookup(BaseEstimator, ABC):
-    """Looks up the label that was the commonest with the same key in training.
+    """Predict the label that was most frequent with the same key in training.
 
-    Where the key never occurred it says the commonest label of all.
+    For a key that never occurred, predict the most frequent label of all.
     """
 
     @abstractmethod
