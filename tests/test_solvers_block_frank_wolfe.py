@@ -164,10 +164,10 @@ def test_warm_start_from_nothing(slack):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sample": np.array([9])}, "sample beyond the 6"),
+        ({"sample": np.array([9])}, "sample that is not among the 6"),
         ({"labels": np.zeros(9, int), "offsets": np.array([0, 9])}, "9 nodes for sample 0"),
         ({"values": np.array([-1.0])}, "negative or not finite"),
-        ({"labels": np.full(2, 7)}, "beyond the 3 labels"),
+        ({"labels": np.full(2, 7)}, "outside the 3 labels"),
         (
             {"labels": np.array(FORBIDDEN)},
             "forbidden now; expected the `forbidden` of the last fit",
