@@ -489,7 +489,7 @@ ONLY = Forest(np.eye(2), allowed_labels=[["a"], ("b",)])
 BAD_SETS = [
     ([None, []], "allow no label at node 1; expected at least one."),
     (ONES < 1, "allow no label at node 0; expected at least one."),
-    ([None, ["z", "y"]], "name the label 'z' at node 1, and none that training knows; the known"),
+    ([None, ["z", "y"]], "allow only unknown labels at node 1, such as 'z'; the known"),
     ([["a"], "ab"], "hold 'ab' at node 1; expected a collection of labels, or None (a ma"),
     ([None, 3], "hold 3 at node 1; expected a collection of labels, or None (a ma"),
     ([None, [["a"]]], "hold [['a']] at node 1; expected a collection of labels, or None (a ma"),

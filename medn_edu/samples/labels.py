@@ -293,8 +293,8 @@ def _allowed_codes(labels: Any, code_of: dict[Hashable, int], i: int, t: int) ->
         ) from None
     if found and not codes:
         raise ValueError(
-            f"allowed_labels of sample {i} name the label {shown(found[0])} at node {t}, and none that "
-            f"training knows; the known labels are {_shortened(list(code_of))}."
+            f"allowed_labels of sample {i} allow only unknown labels at node {t}, such as "
+            f"{shown(found[0])}; the known labels are {_shortened(list(code_of))}."
         )
     return codes
 
