@@ -141,7 +141,7 @@ def test_the_command_writes_its_table(tmp_path, capsys, monkeypatch):
     assert main(["bench", "--out", str(tmp_path), "--quick"]) == 1
     text = capsys.readouterr().out
     assert seeds[0] == 7
-    assert re.search(rf"^seed +{seeds[1]}, of the made-up", text, re.MULTILINE), (
+    assert re.search(rf"^seed +{seeds[1]}, for the generated", text, re.MULTILINE), (
         "a drawn one is named"
     )
     assert "15.0x" in text
