@@ -248,9 +248,9 @@ def test_arguments():
             with pytest.raises(ValueError, match="lam is"):
                 call(*arguments, lam)
     assert np.isfinite(gaussian_kl(1e200, 1.0, lam=4.0))
-    twice = "integrates to 2; expected a density"
+    twice = "integrates to 2; expected 1, as for a density"
     for message, call, *arguments in (
-        ("mean holds something else", gaussian_kl, np.nan, 1.0, 4.0),
+        ("mean holds NaN or infinity", gaussian_kl, np.nan, 1.0, 4.0),
         ("eta is 2.0; expected a number between -2 and 2", tau_density, 1.0, 4.0, 2.0),
         ("variance holds 0", gaussian_kl, np.zeros(2), np.array([1.0, 0.0]), 4.0),
         ("tau holds -1", jensen_bound, 0.0, 1.0, 4.0, -1.0),

@@ -137,7 +137,7 @@ def test_no_divergence_where_no_weights_are():
 def test_what_needs_the_linear_slack_says_so():
     problem, _ = solved("chain", GaussianPrior(), SLACKS["quadratic"])
     for call in (textbook.totals, lambda p: exact_dual_variables(p, worst_labellings())):
-        with pytest.raises(ValueError, match="expected the linear one"):
+        with pytest.raises(ValueError, match="expected a LinearSlack"):
             call(problem)
 
 

@@ -281,7 +281,7 @@ def test_points_that_cannot_lie_on_a_boundary():
     refused(beyond, kl_ball, priors.ExponentialPrior(), (-1.0, 0.0))
     for call in (norm_ball, norm_solid):
         refused(r"point is \(1.0,\); expected [23] numbers", call, np.abs, (1.0,))
-    refused("no end in some direction", norm_ball, lambda mu: np.maximum(mu, 0.0))
+    refused("unbounded in some direction", norm_ball, lambda mu: np.maximum(mu, 0.0))
 
 
 def test_numbers_that_are_refused():

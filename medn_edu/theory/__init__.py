@@ -1,22 +1,25 @@
-"""Theory to read, compute with and check against: plain algorithms without compiled code.
+"""The papers' theory as plain Python, to read, to compute with and to check the solvers against.
+
+Nothing here is compiled, so every function can be followed line by line.
 
 ==================  ============================================================================
 `reference`         inference on forests, by enumeration and by recursion, in a few lines each
-`medn`              P1, D1 and Theorem 2 by enumeration; `medn_solvers` solves them in two ways
-`frank_wolfe`       one block step of Frank-Wolfe on D1, as the compiled solver makes it
-`log_linear`        one visit of the online exponentiated gradient, as the compiled solver makes it
+`medn`              P1, D1 and Theorem 2 by enumeration (`medn_solvers` solves both problems)
+`frank_wolfe`       one block step of Frank-Wolfe on D1, the same as the compiled solver's
+`log_linear`        one visit of the online exponentiated gradient, as in the compiled solver
 `textbook`          one step of each of three textbook methods for the dual of M3N
-`axi`               the course's word of three letters: two weights, small enough for paper
+`axi`               the course's word of three letters: two weights, so it fits on paper
 `two_weights`       exact dual variables of *axi* under any prior, and the posterior in the plane
-`l1m3n`             L1-M3N and its variants as linear and convex programs; `projection` onto balls
+`l1m3n`             L1-M3N and its variants as linear and convex programs
+`projection`        projection onto the L1 ball and the L2 ball
 `norms`             the KL-norm, balls in two and three dimensions, limits, touching points
-`laplace`           the Laplace prior as a mixture, and what the variational bound loses
+`laplace`           the Laplace prior as a mixture, and how loose the variational bound is
 `variational`       Algorithm 1 with one weight, and iterations that end at the exact solution
 `bounds`            PAC-Bayes bounds with every constant: Theorem 8, and tighter ones
-`factor_graphs`     approximated structured prediction on graphs with cycles
+`factor_graphs`     approximate structured prediction on graphs with cycles
 `loopy`             additions to that paper: conditional entropies, mean field, ties
 `checks`            every theorem of the papers, with both sides computed on random instances
-`errata`            slips in the papers: as printed, as corrected, and in numbers
+`errata`            slips in the papers: as printed, as corrected, and checked numerically
 ==================  ============================================================================
 """
 

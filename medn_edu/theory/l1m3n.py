@@ -1,4 +1,4 @@
-"""L1-M3N as the linear program it is, written out over all labellings and solved outright.
+"""L1-M3N as a linear program, written out over all labellings and solved by a general solver.
 
 ``l1m3n.md`` explains the theory, with its formulas typeset.
 """
@@ -19,7 +19,7 @@ _MOST_BALLS = 200
 
 @dataclass(frozen=True, eq=False)
 class ProgramSolution:
-    """Solution of one of the programs, on both sides."""
+    """Primal and dual solution of one of the programs."""
 
     value: float
     weights: np.ndarray  # best weights; there may be others
@@ -34,12 +34,12 @@ class ProgramSolution:
 
     @property
     def largest(self) -> float:
-        """Largest ``|eta_k|``: a half in P1, the multiplier of the ball in P1'."""
+        """Largest ``|eta_k|``: one half at a solution of P1, the multiplier of the ball in P1'."""
         return float(np.abs(self.eta).max(initial=0.0))
 
 
 def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
-    """Solve P1 of the L1-M3N paper, ``|w|_1 / 2 + C sum_i c_i xi_i``.
+    """Solve P1 of the L1-M3N paper: minimise ``|w|_1 / 2 + C sum_i c_i xi_i``.
 
     >>> import numpy as np
     >>> from medn_edu.samples import labelled
@@ -56,19 +56,23 @@ def solve_l1m3n(problem: EnumeratedProblem) -> ProgramSolution:
 
 
 def solve_l1_ball(problem: EnumeratedProblem, radius: float) -> ProgramSolution:
-    """Solve P1' of the L1-M3N paper, ``C sum_i c_i xi_i`` where ``|w|_1 <= radius``."""
+    """Solve P1' of the L1-M3N paper: minimise ``C sum_i c_i xi_i`` where ``|w|_1 <= radius``."""
     return _solve(problem, price=0.0, radius=check_positive("radius", radius))
 
 
 def solve_squared_l1(problem: EnumeratedProblem, scale: float) -> ProgramSolution:
-    """Solve P4 of the L1-M3N paper, ``scale |w|_1^2 + C sum_i c_i xi_i``."""
+    """Solve P4 of the L1-M3N paper: minimise ``scale |w|_1^2 + C sum_i c_i xi_i``.
+
+    The square is not linear, so this solves P1' for one radius after another until the best radius
+    is found.
+    """
     scale = check_positive("scale", scale)
 
     def total(radius: float) -> ProgramSolution:
         ball = _solve(problem, price=0.0, radius=radius)
         return replace(ball, value=scale * radius**2 + ball.value)
 
-    # Nobody pays more for weights than the slacks cost without any: that bounds the radius.
+    # The best weights cost at most what the slacks cost at w = 0, which bounds the radius.
     low, high = 0.0, float(np.sqrt(total(0.0).value / scale))
     left, right = total(low), total(high)
     for _ in range(_MOST_BALLS):
@@ -80,13 +84,15 @@ def solve_squared_l1(problem: EnumeratedProblem, scale: float) -> ProgramSolutio
             low, left = radius, middle
         else:
             high, right = radius, middle
-    raise RuntimeError(f"the radius was not found within {_MOST_BALLS} balls.")
+    raise RuntimeError(
+        f"the best radius was not found in {_MOST_BALLS} linear programs; try a scale closer to 1."
+    )
 
 
 def _solve(problem: EnumeratedProblem, price: float, radius: float | None) -> ProgramSolution:
     """Solve ``price |w|_1 + C sum_i c_i xi_i``, in a ball if there is a radius."""
     if not isinstance(problem.slack, LinearSlack):
-        raise TypeError(f"the slack is {problem.slack!r}; expected a LinearSlack.")
+        raise TypeError(f"the problem's slack is {problem.slack!r}; expected a LinearSlack.")
     n_rows, n_weights, n_samples = len(problem.losses), problem.n_weights, problem.n_samples
     owner = sp.csr_matrix((np.ones(n_rows), (np.arange(n_rows), problem.sample)))
     differences = sp.csr_matrix(problem.differences)
@@ -103,7 +109,7 @@ def _solve(problem: EnumeratedProblem, price: float, radius: float | None) -> Pr
         method="highs",
     )
     if not answer.success:
-        raise RuntimeError(f"the linear program was not solved: {answer.message}")
+        raise RuntimeError(f"HiGHS did not solve the linear program: {answer.message}")
     plus, minus, xi = np.split(answer.x, [n_weights, 2 * n_weights])
     alpha = np.maximum(-answer.ineqlin.marginals[:n_rows], 0.0)  # multipliers of "at most"
     return ProgramSolution(float(answer.fun), plus - minus, xi, alpha, problem.eta(alpha))
@@ -129,7 +135,7 @@ def _lowest(
 def _mixed(
     solution: ProgramSolution, left: ProgramSolution, right: ProgramSolution, largest: float
 ) -> ProgramSolution:
-    """Return the solution with multipliers mixed so that the largest ``|eta_k|`` is as told."""
+    """Return the solution with multipliers mixed so that the largest ``|eta_k|`` is ``largest``."""
     for one in (left, right):
         room = one.largest - solution.largest
         share = (largest - solution.largest) / room if room != 0 else 0.0

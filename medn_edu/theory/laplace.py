@@ -1,4 +1,4 @@
-"""The Laplace prior as a normal prior of unknown variance, and what variational learning pays.
+"""The Laplace prior as a normal prior of unknown variance, and what the variational bound costs.
 
 ``laplace.md`` explains the theory, with its formulas typeset.
 """
@@ -17,7 +17,11 @@ _U = np.linspace(-40.0, 6.0, 9201)
 
 
 def scale_mixture(w: np.ndarray, lam: float) -> np.ndarray:
-    """Return Eq. (4): the mixture of ``N(w; 0, tau)`` over exponential ``tau``, trapezoidal rule."""
+    """Return the Laplace density as a mixture of normal densities, Eq. (4).
+
+    The mixture of ``N(w; 0, tau)`` over an exponentially distributed ``tau`` is integrated with the
+    trapezoidal rule.
+    """
     w = np.asarray(w, dtype=float)[..., None]
     tau = np.exp(2 * _U) / check_positive("lam", lam)
     normal = np.exp(-np.square(w) / (2 * tau)) / np.sqrt(2 * np.pi * tau)
@@ -25,9 +29,10 @@ def scale_mixture(w: np.ndarray, lam: float) -> np.ndarray:
 
 
 def tau_density(tau: np.ndarray, lam: float, eta: float = 0.0) -> np.ndarray:
-    """Return the density of the variance, under the prior or under the prior tilted by ``exp(eta w)``.
+    """Return the density of the variance ``tau`` under the prior tilted by ``exp(eta w)``.
 
-    A large ``eta``, of either sign, makes large variances likely:
+    With ``eta = 0``, the default, this is the prior's own density.  A large ``eta`` of either sign
+    makes large variances likely:
 
     >>> [tau_density(2.0, lam=4.0, eta=eta).round(4).item() for eta in (0.0, 1.0, -1.9)]
     [0.0366, 0.0747, 0.132]
@@ -40,12 +45,12 @@ def tau_density(tau: np.ndarray, lam: float, eta: float = 0.0) -> np.ndarray:
 
 
 def best_tau(second_moment: np.ndarray, lam: float) -> np.ndarray:
-    """Return ``1 / <1 / tau>`` of the best ``q`` for a posterior, Eq. (11)."""
+    """Return ``1 / <1 / tau>`` under the best ``q(tau)`` for a posterior's second moment, Eq. (11)."""
     return np.sqrt(_positive("second_moment", second_moment) / check_positive("lam", lam))
 
 
 def q_density(tau: np.ndarray, second_moment: float, lam: float) -> np.ndarray:
-    """Return the density of the best ``q(tau)`` for a posterior, normaliser included."""
+    """Return the normalised density of the best ``q(tau)`` for a posterior's second moment."""
     tau, rate = _positive("tau", tau), np.sqrt(check_positive("lam", lam))
     root = np.sqrt(_positive("second_moment", second_moment))
     # the exponents, -m / 2 tau - lam tau / 2 + sqrt(lam m), together are minus a square
@@ -53,7 +58,7 @@ def q_density(tau: np.ndarray, second_moment: float, lam: float) -> np.ndarray:
 
 
 def gaussian_kl(mean: np.ndarray, variance: np.ndarray, lam: float) -> np.ndarray:
-    r"""Return the exact divergence of normal posteriors from the Laplace prior, weight by weight.
+    r"""Return the exact divergence of normal posteriors from the Laplace prior, one number per weight.
 
     .. math:: KL(N(\mu, \sigma^2) \| p_0) = -\tfrac12 \log(2 \pi e \sigma^2)
               - \log\tfrac{\sqrt\lambda}{2} + \sqrt\lambda \, E|w|, \qquad
@@ -67,7 +72,10 @@ def gaussian_kl(mean: np.ndarray, variance: np.ndarray, lam: float) -> np.ndarra
 def jensen_bound(
     mean: np.ndarray, variance: np.ndarray, lam: float, tau: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the variational bound on the divergence of normal posteriors, weight by weight."""
+    """Return the variational bound on the divergence of normal posteriors, one number per weight.
+
+    By default each weight has its best ``tau``, Eq. (11).
+    """
     mean, sigma, rate = _normal(mean, variance, lam)
     root = np.hypot(mean, sigma)
     tau = root / rate if tau is None else _positive("tau", tau)
@@ -77,13 +85,13 @@ def jensen_bound(
 def jensen_gap(
     mean: np.ndarray, variance: np.ndarray, lam: float, tau: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return what Jensen's inequality loses: `jensen_bound` minus `gaussian_kl`, weight by weight.
+    """Return what Jensen's inequality loses: `jensen_bound` minus `gaussian_kl`, one number per weight.
 
-    Against ``tau`` it falls to its least value at `best_tau`, Eq. (11), and rises again; the expected
-    variance is always ``1 / lam`` more than ``tau``.
+    As a function of ``tau`` the gap falls to its minimum at `best_tau`, Eq. (11), and then rises
+    again.  The expected variance is always ``1 / lam`` more than ``tau``.
 
-    The best ``q`` still loses something, much where the sign of the weight is in doubt and little
-    where its size is known:
+    Even the best ``q`` loses something.  It loses much where the sign of the weight is in doubt, and
+    little where the weight is known to be large:
 
     >>> import numpy as np
     >>> jensen_gap(np.array([0.0, 1.0, 10.0]), 0.5, lam=4.0).round(3)
@@ -100,7 +108,10 @@ def jensen_gap(
 def bound_by_quadrature(
     mean: float, variance: float, lam: float, log_q: Callable[[np.ndarray], np.ndarray]
 ) -> float:
-    """Return the variational bound of one weight for any density ``q(tau)``, numerically."""
+    """Return the variational bound of one weight for any density ``q(tau)``, by numerical integration.
+
+    ``log_q`` takes an array of variances and returns the logarithms of their densities.
+    """
     mu, sigma, rate = _normal(mean, variance, lam)
     tau = np.exp(2 * _U) / np.square(rate)
     with np.errstate(all="ignore"):
@@ -108,7 +119,9 @@ def bound_by_quadrature(
         q = np.exp(log_density) * 2 * tau
     total = float(np.trapezoid(q, _U))
     if not abs(total - 1) < 1e-6:
-        raise ValueError(f"exp(log_q) integrates to {total:g}; expected a density on tau > 0.")
+        raise ValueError(
+            f"exp(log_q) integrates to {total:g}; expected 1, as for a density on tau > 0."
+        )
     normal = -0.5 * np.log(2 * np.pi * tau) - (mu**2 + sigma**2) / (2 * tau)  # E_p log p(w | tau)
     log_prior = np.log(rate**2 / 2) - rate**2 * tau / 2
     with np.errstate(invalid="ignore"):
@@ -122,7 +135,7 @@ def _normal(
     """Return means, standard deviations and the rate ``sqrt(lam)``."""
     sigma, mean = np.sqrt(_positive("variance", variance)), np.asarray(mean, dtype=float)
     if not np.isfinite(mean).all():
-        raise ValueError("mean holds something else; expected finite numbers.")
+        raise ValueError("mean holds NaN or infinity; expected finite numbers.")
     return mean, sigma, float(np.sqrt(check_positive("lam", lam)))
 
 

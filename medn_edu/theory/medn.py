@@ -1,4 +1,4 @@
-"""Maximum entropy discrimination by enumeration: every statement of the papers as a few plain lines.
+"""Maximum entropy discrimination by enumeration: each statement of the papers in a few plain lines.
 
 ``medn.md`` explains the theory, with its formulas typeset.
 """
@@ -23,7 +23,7 @@ ShippedSlack = LinearSlack | QuadraticSlack | ExponentialSlack
 
 @dataclass(frozen=True, eq=False)
 class EnumeratedProblem:
-    """P1 and D1 of one small set, a row for every allowed labelling of every sample."""
+    """P1 and D1 of a small training set, with one row for each allowed labelling of each sample."""
 
     sample: np.ndarray  # sample of each row, ascending
     labellings: list[np.ndarray]  # labelling ``y`` of each row
@@ -52,7 +52,7 @@ class EnumeratedProblem:
         C: float,
         prior: Prior | None = None,
     ) -> EnumeratedProblem:
-        """Write a small problem out by hand; its prior is the standard normal one by default."""
+        """Write out a small problem by hand; the prior is the standard normal by default."""
         sample = np.asarray(sample)
         return cls(
             sample=sample,
@@ -66,12 +66,15 @@ class EnumeratedProblem:
 
     @property
     def member(self) -> np.ndarray:
-        """Which sample each row belongs to: ones and zeros, a column per sample."""
+        """Which sample each row belongs to: ones and zeros, with one column per sample."""
         return (self.sample[:, None] == np.arange(self.n_samples)).astype(float)
 
     @property
     def free(self) -> np.ndarray:
-        """Rows that may be positive: all with the linear slack, else all but the true labellings."""
+        """Rows whose dual variables may be positive.
+
+        These are all rows with the linear slack, and otherwise all but those of the true labellings.
+        """
         if isinstance(self.slack, LinearSlack):
             return np.ones(len(self.losses), dtype=bool)
         return self.losses > 0
@@ -79,10 +82,11 @@ class EnumeratedProblem:
     # -- the primal, P1 ---------------------------------------------------------------------------
 
     def xi(self, w: np.ndarray) -> np.ndarray:
-        """Best slack of each sample for the mean ``w``: its worst violation, 1/c if that is less.
+        """Best slack of each sample for the mean ``w``.
 
-        The linear and the quadratic price grow from 0 on, so there the worst violation it is (0, that
-        of the true labelling, at least); the exponential price is least at ``1 / c``.
+        The linear and the quadratic price grow from 0 on, so the best slack is the worst margin
+        violation.  It is at least 0, because the true labelling's violation is 0.  The exponential
+        price is lowest at ``1 / c``, so there the best slack is at least ``1 / c``.
         """
         worst = np.zeros(self.n_samples)
         np.maximum.at(worst, self.sample, self.losses - self.differences @ w)
@@ -91,7 +95,7 @@ class EnumeratedProblem:
         return worst
 
     def penalty(self, xi: np.ndarray) -> float:
-        """``sum_i c_i U(xi_i)``."""
+        """Price of the slacks, ``sum_i c_i U(xi_i)``."""
         return float(self.sample_weight @ slack_penalty(self.slack, xi))
 
     def primal_value(self, w: np.ndarray) -> float:
@@ -115,7 +119,7 @@ class EnumeratedProblem:
     def dual_value(self, alpha: np.ndarray) -> float:
         """Value of D1; minus infinity where ``alpha`` is not feasible.
 
-        Totals may exceed their bounds by rounding, one part in a thousand million.
+        Totals may exceed their bounds by a relative 1e-9, because of rounding.
         """
         eta, totals = self.eta(alpha), self.totals(alpha) / self.sample_weight
         low, high = self.prior.domain
@@ -125,7 +129,7 @@ class EnumeratedProblem:
         return float(alpha @ self.losses - self.prior.log_mgf(eta).sum()) - cost
 
     def dense(self, alpha: Any) -> np.ndarray:
-        """Write sparse dual variables out, one number a row."""
+        """Write out sparse dual variables as one number per row."""
         keys = zip(self.sample.tolist(), self.labellings, strict=True)
         row = {(i, *y.tolist()): j for j, (i, y) in enumerate(keys)}
         out = np.zeros(len(row))
@@ -219,7 +223,7 @@ def _is_allowed(data: LabelledSamples, i: int, y: np.ndarray) -> bool:
 
 
 def slack_penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
-    """``U(xi)``."""
+    """Price of a slack, ``U(xi)``."""
     match slack:
         case LinearSlack():
             return slack.C * xi
@@ -230,7 +234,7 @@ def slack_penalty(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
 
 
 def slack_conjugate(slack: ShippedSlack, totals: np.ndarray) -> np.ndarray:
-    """``U*(s)``."""
+    """Convex conjugate of the price of a slack, ``U*(s)``."""
     match slack:
         case LinearSlack():
             return np.where(totals <= slack.C * (1 + 1e-9), 0.0, math.inf)
@@ -255,7 +259,11 @@ def tilt(points: np.ndarray, prior_mass: np.ndarray, eta: np.ndarray) -> np.ndar
 def p1_value(
     problem: EnumeratedProblem, points: np.ndarray, prior_mass: np.ndarray, mass: np.ndarray
 ) -> float:
-    """Value of P1 for *any* distribution over a grid of weight vectors, with its best slacks."""
+    """Return the value of P1 for *any* distribution over a grid of weight vectors, at its best slacks.
+
+    ``points`` has one weight vector per row.  ``prior_mass`` and ``mass`` are the probabilities of
+    these points under the prior and under the distribution.
+    """
     some = mass > 0
     kl = float(mass[some] @ np.log(mass[some] / prior_mass[some]))
     return kl + problem.penalty(problem.xi(mass @ points))

@@ -1,9 +1,9 @@
 r"""Two independent solvers of maximum entropy discrimination by enumeration.
 
-They share nothing with the package's own solver and nothing with each other.  `solve_primal` hands P1
-(`medn_edu.theory.medn`) to a general solver of scipy, and `solve_dual` climbs D1 by Newton's method
-with a logarithmic barrier (Boyd and Vandenberghe 2004, chapter 11).  No value of D1 exceeds one of P1,
-so where the two agree, both are right.
+They share no code with the package's own solver or with each other.  `solve_primal` hands P1
+(`medn_edu.theory.medn`) to a general solver from scipy.  `solve_dual` maximises D1 with Newton's method
+and a logarithmic barrier (Boyd and Vandenberghe 2004, chapter 11).  No value of D1 exceeds a value of
+P1, so if the two agree, both are right.
 """
 
 import math
@@ -19,7 +19,7 @@ from medn_edu.theory.medn import EnumeratedProblem, ShippedSlack
 
 @dataclass(frozen=True, eq=False)
 class ReferenceSolution:
-    """A solution of one of the two problems."""
+    """A solution of P1 or of D1."""
 
     value: float  # value of P1 or D1 there
     w: np.ndarray  # posterior mean
@@ -29,10 +29,10 @@ class ReferenceSolution:
 def solve_dual(problem: EnumeratedProblem, *, accuracy: float = 1e-9) -> ReferenceSolution:
     """Solve D1 by Newton's method with a logarithmic barrier.
 
-    The barrier adds ``sum log(alpha) / t`` to D1, which keeps all dual variables positive.  Where
-    the sum is largest, D1 is at most ``n_rows / t`` from its own maximum, and that is how large
-    ``t`` is made.  The sums ``sum_y alpha_i(y) = C_i`` of the linear slack are kept by steps that
-    do not change them.
+    The barrier adds ``sum log(alpha) / t`` to D1, which keeps all dual variables positive.  At the
+    maximum of this sum, D1 is at most ``n_rows / t`` below its own maximum.  So ``t`` grows until
+    that distance is at most ``accuracy`` times the dual value.  With the linear slack every step
+    leaves the sums ``sum_y alpha_i(y) = C_i`` as they are.
 
     >>> import numpy as np
     >>> from medn_edu.samples import labelled
@@ -114,7 +114,7 @@ def _newton_step(
     A = unit[:, None] * F * np.sqrt(problem.prior.variance(eta))
     member = unit[:, None] * problem.member[rows]
     if isinstance(problem.slack, LinearSlack):
-        # Totals stay: nothing of the step may point along a column of `member`.
+        # The totals must not change, so the step has no part along a column of `member`.
         member /= np.linalg.norm(member, axis=0)
         g -= member @ (member.T @ g)
         A -= member @ (member.T @ A)
@@ -132,9 +132,9 @@ def _newton_step(
 
 
 def legendre(prior: Prior, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``Lambda*(w)`` and its slope, from its definition ``max_eta w eta - Lambda(eta)``.
+    """Return ``Lambda*(w)`` and its slope, from the definition ``max_eta w eta - Lambda(eta)``.
 
-    The best ``eta`` is where the mean of the tilted prior is ``w``; it is found by bisection.
+    At the best ``eta`` the mean of the tilted prior is ``w``, so bisection finds it.
     """
     ends = []
     for end, sign in zip(prior.domain, (-1.0, 1.0), strict=True):
@@ -155,7 +155,7 @@ def legendre(prior: Prior, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> ReferenceSolution:
-    """Solve P1 in the mean and the slacks by scipy's sequential quadratic programming (SLSQP).
+    """Solve P1 for the mean and the slacks with scipy's sequential quadratic programming (SLSQP).
 
     The divergence and its slope come from `legendre`, not from the prior's own formula.
     """
@@ -193,7 +193,7 @@ def solve_primal(problem: EnumeratedProblem, *, max_iter: int = 1000) -> Referen
 
 
 def penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
-    """Slope of the penalty."""
+    """Return the slope of the penalty at some slacks."""
     match slack:
         case LinearSlack():
             return np.full_like(xi, slack.C)
@@ -204,7 +204,7 @@ def penalty_slope(slack: ShippedSlack, xi: np.ndarray) -> np.ndarray:
 
 
 def conjugate_slopes(slack: ShippedSlack, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First and second derivative of the conjugate."""
+    """Return the first and second derivative of the conjugate at some totals."""
     match slack:
         case LinearSlack():
             return np.zeros_like(totals), np.zeros_like(totals)

@@ -180,7 +180,7 @@ def _last_inside(inside: Callable[[np.ndarray], np.ndarray], start: np.ndarray) 
             break
         guess = np.where(known, low, np.where(within, 2 * guess, guess / 2))
     if not np.isfinite(high).all():
-        raise ValueError("the ball has no end in some direction; expected a cost that grows.")
+        raise ValueError("the ball is unbounded in some direction; expected a cost that grows.")
     for _ in range(_HALVINGS):
         middle = low + (high - low) / 2
         within = inside(middle)
@@ -194,7 +194,7 @@ def _last_inside(inside: Callable[[np.ndarray], np.ndarray], start: np.ndarray) 
 def l1_error(mu: np.ndarray, lam: float) -> float:
     r"""Return :math:`\|\mu\|_{KL} - \|\mu\|_1`, which goes to 0 like ``log(lam) / sqrt(lam)``.
 
-    A hundred times the ``lam``, more than a tenth of the error:
+    When ``lam`` grows a hundredfold, the error shrinks by less than a factor of ten:
 
     >>> [round(l1_error([1.0, -0.5], lam), 5) for lam in (1e4, 1e6, 1e8)]
     [-0.07146, -0.01174, -0.00163]
@@ -211,7 +211,7 @@ def quadratic_error(mu: np.ndarray, lam: float) -> float:
     divergence = float(LaplacePrior(lam).kl(mu).sum())
     squares = float(np.square(mu).sum())
     if not squares > 0:
-        raise ValueError("mu is 0, where the parabola is, too; expected another mean.")
+        raise ValueError("mu is 0, where the parabola is 0 as well; expected another mean.")
     return 4 * divergence / (lam * squares) - 1
 
 

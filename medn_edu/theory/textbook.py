@@ -1,16 +1,17 @@
 r"""One step of each of three textbook methods for the dual of M3N, over an explicit list of labellings.
 
-All work on D1 (`medn_edu.theory.medn`) with a normal prior, whose weights are :math:`w = v \eta`, and
-the linear slack, with which the dual variables of sample ``i`` add up to :math:`C_i`.  The violation
-:math:`H_i(y) = \Delta\ell_i(y) - w^\top \Delta f_i(y)` says how much it is worth to have more of one.
+All of them work on D1 (`medn_edu.theory.medn`).  The prior is normal, so the weights are
+:math:`w = v \eta`.  The slack is linear, so the dual variables of sample ``i`` add up to :math:`C_i`.
+The margin violation :math:`H_i(y) = \Delta\ell_i(y) - w^\top \Delta f_i(y)` says how much the dual
+gains, at first, when the dual variable of :math:`y` grows.
 
 * `exponentiated_step` (Collins et al. 2008) multiplies every dual variable of a block by
   :math:`e^{s H}`.  They stay positive, and those of bad labellings never become exactly 0.
-* `subgradient_step` (Shalev-Shwartz et al. 2007) shrinks everything and gives what it has taken to one
-  labelling, the worst violator of one sample.
-* `smo_step` (Taskar et al. 2003) moves from the labelling that violates its margin least to the one that
-  does so most.  It keeps only marginals, how much there is on every *part* of a labelling: its label at
-  a node, its pair of labels on an edge.
+* `subgradient_step` (Shalev-Shwartz et al. 2007) shrinks all dual variables and gives what it takes away
+  to one labelling, the worst violator of one sample.
+* `smo_step` (Taskar et al. 2003) takes from the labelling that violates its margin least and gives to
+  the one that violates it most.  It keeps only marginals: the sum of the dual variables of all
+  labellings that share a *part*, which is a label at a node or a pair of labels on an edge.
 
 The compiled steps (`medn_edu.kernels.textbook`) do the same without a list of labellings.
 """
@@ -27,9 +28,9 @@ _ROUNDING = 1e-13  # what counts as zero, as a share of C
 
 
 def totals(problem: EnumeratedProblem) -> np.ndarray:
-    """Return ``C_i``, what the dual variables of each sample add up to."""
+    """Return ``C_i``, the sum of the dual variables of each sample."""
     if not isinstance(problem.slack, LinearSlack):
-        raise ValueError(f"the slack is {problem.slack!r}; expected the linear one.")
+        raise ValueError(f"the problem's slack is {problem.slack!r}; expected a LinearSlack.")
     return problem.slack.C * problem.sample_weight
 
 
@@ -38,9 +39,9 @@ def exponentiated_step(
 ) -> tuple[np.ndarray, float]:
     """Multiply block ``i`` by ``exp(step H)``; return the dual variables and the next step size.
 
-    Along the step the dual is a parabola, ``gained t - bend t^2 / 2``.  So ``gained / bend`` says by
-    which factor the step should have been longer or shorter.  A step that would lower the dual is not
-    made.
+    Along the step the dual is a parabola, ``gained t - bend t^2 / 2``.  So ``gained / bend`` is the
+    factor by which the step should have been longer or shorter.  A step that would lower the dual is
+    not taken.
     """
     rows, C = np.flatnonzero(problem.sample == i), totals(problem)[i]
     df, eta, alpha = problem.differences[rows], problem.eta(alpha), alpha.copy()
@@ -66,8 +67,8 @@ def subgradient_step(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Step towards the worst labelling of sample ``i``; return dual variables and average weights.
 
-    One sample represents all ``N`` of them, so its labelling gets ``N C_i``.  The average includes the
-    old weights.
+    One sample stands in for all ``N`` samples, so its labelling gets ``N C_i``.  The average includes
+    the old weights.
     """
     w = problem.posterior_mean(alpha)
     rows = np.flatnonzero(problem.sample == i)
@@ -78,10 +79,11 @@ def subgradient_step(
 
 
 def parts(problem: EnumeratedProblem, data: LabelledSamples) -> np.ndarray:
-    """Return which parts every labelling has, ones and zeros: labels at nodes, then pairs on edges.
+    """Return which parts each labelling has, as ones and zeros: labels at nodes, then pairs on edges.
 
-    ``alpha @ parts`` are the marginals of dual variables, of shape (n_nodes, n_labels) and, for the edge
-    above each node, (n_nodes, n_labels, n_labels), both raveled.
+    ``alpha @ parts`` are the marginals of the dual variables.  First come those of the nodes, a raveled
+    array of shape (n_nodes, n_labels).  Then come those of the edge above each node, a raveled array of
+    shape (n_nodes, n_labels, n_labels).
     """
     samples, shape = data.samples.forests, (data.samples.n_nodes, data.n_labels, data.n_labels)
     found = []

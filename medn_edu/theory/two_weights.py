@@ -1,19 +1,21 @@
 r"""Two weights under any prior: exact dual variables of *axi*, and the posterior in the plane.
 
-**Which** :math:`\alpha`.  By complementary slackness only labellings whose line
-:math:`\mu \cdot \Delta f_i(y) = \Delta\ell_i(y) - \xi_i` passes through the posterior's mean may
-have a positive dual variable.  The mean is unique, the dual variables are not: the true labelling
-changes nothing, and several labellings may have one line or lines through one point.
-`exact_dual_variables` first tries whether one labelling of each word can have its whole budget.
-Else it solves D1 with `medn_edu.theory.solve_dual`, a barrier method, whose dual variables are all
-a little above 0, and `support_dual_variables` asks a linear program for those that give the same
-:math:`\eta`, lie on lines through the mean only, and leave as much as possible to the true
-labellings.  `worst_labellings` are all that D1 ever needs.
+**Which** :math:`\alpha`.  Each labelling has a line in the plane,
+:math:`\mu \cdot \Delta f_i(y) = \Delta\ell_i(y) - \xi_i`.  By complementary slackness a dual variable
+can be positive only if its labelling's line passes through the posterior's mean.  The mean is unique,
+but the dual variables are not.  The true labelling adds nothing to :math:`\eta`, and several
+labellings may share one line or have lines through one point.
 
-**The posterior** is the prior tilted by :math:`\eta` (Theorem 2, Eq. (3)), weight by weight, so that
-densities are products: `tilted_density`, `tilted_mode`, and `tilted_points` where all lies on single
-points.  `share_missing` says how much of it lies on the wrong side of a line, as the margins bind its
-mean only.
+`exact_dual_variables` first tries to give the whole budget of each word to one of its labellings.  If
+that fails, it solves D1 with `medn_edu.theory.solve_dual`.  That is a barrier method, so all its dual
+variables are a little above 0.  `support_dual_variables` then uses a linear program to find dual
+variables that give the same :math:`\eta`, belong only to lines through the mean, and leave as much as
+possible to the true labellings.  D1 never needs more labellings than `worst_labellings`.
+
+**The posterior** is the prior tilted by :math:`\eta` (Theorem 2, Eq. (3)).  The weights are
+independent, so its density is a product over the weights.  `tilted_density` and `tilted_mode` work on
+one weight.  `tilted_points` is for priors that put all their probability on single points.  Margins
+constrain only the mean, so `share_missing` says how much probability is on the wrong side of a line.
 """
 
 from dataclasses import dataclass
@@ -44,13 +46,13 @@ class Slot:
 
 @cache
 def worst_labellings(n_words: int = 1) -> tuple[Slot, ...]:
-    """Return the labellings that, for some mean, violate their margin more than all others do.
+    """Return the labellings that, for some mean, violate their margin more than all other labellings.
 
-    D1 never needs another one: what lies below the highest of the planes ``loss - mu . difference``
-    everywhere has a margin to spare, and what only touches it is a mixture of those that are highest.
-    Of labellings with the same plane the first is taken.  Means are tried on a fine grid of weights
-    from 0 to 4.  The true labelling is among them: it is the worst where all others have more than
-    their margins.
+    D1 never needs another labelling.  Each labelling is a plane, ``loss - mu . difference``.  A plane
+    that is below the highest one everywhere belongs to a margin that is never violated most.  A plane
+    that only touches the highest ones is a mixture of them.  If several labellings have the same
+    plane, the first one is taken.  Means are tried on a fine grid of weights from 0 to 4.  The true
+    labelling is included, because it is the worst one wherever all others exceed their margins.
 
     >>> [slot.name for slot in worst_labellings(1)]
     ['aax', 'aai', 'axi', 'xax', 'iax']
@@ -75,7 +77,7 @@ def _alone_at_the_top(word: TinyWord, means: np.ndarray) -> list[int]:
 
 
 def exact_dual_variables(problem: EnumeratedProblem, slots: tuple[Slot, ...]) -> np.ndarray:
-    """Return dual variables that solve D1, with exact zeros.
+    """Return dual variables that solve D1 and are exactly 0 wherever they can be.
 
     >>> from medn_edu.priors import GaussianPrior
     >>> from medn_edu.theory.axi import AXI, axi_problem
@@ -92,9 +94,9 @@ def exact_dual_variables(problem: EnumeratedProblem, slots: tuple[Slot, ...]) ->
 
 
 def _budget(problem: EnumeratedProblem) -> float:
-    """Return what the dual variables of each word add up to."""
+    """Return the sum of the dual variables of each word."""
     if not isinstance(problem.slack, LinearSlack):
-        raise ValueError(f"the slack is {problem.slack!r}; expected the linear one.")
+        raise ValueError(f"the problem's slack is {problem.slack!r}; expected a LinearSlack.")
     return float(problem.slack.C)
 
 
@@ -130,27 +132,27 @@ def support_dual_variables(
 ) -> np.ndarray:
     r"""Return dual variables with exact zeros and the same ``eta`` as ``alpha``.
 
-    Of all dual variables on labellings whose line passes through the mean, with
-    :math:`\sum_y \alpha_i(y) = C` for each word, a linear program takes those whose :math:`\eta` is
-    nearest to that of ``alpha``, and of these the ones that are largest on the true labellings.  It
-    ends in a corner of what is allowed, so that no more dual variables are positive than are
-    needed.  Newton's method then finds these to all digits.
+    Only labellings whose line passes through the mean are used, and :math:`\sum_y \alpha_i(y) = C` for
+    each word.  Among these dual variables a linear program picks those whose :math:`\eta` is nearest to
+    that of ``alpha``, and among those the ones that are largest on the true labellings.  Its solution
+    is a vertex of the feasible set, so no more dual variables are positive than necessary.  Newton's
+    method then computes them to full accuracy.
     """
     rows, words = (np.array([getattr(slot, key) for slot in slots]) for key in ("row", "word"))
     mean, price = problem.posterior_mean(alpha), _budget(problem)
     margins = problem.losses[rows] - problem.differences[rows] @ mean
     tight = margins > problem.xi(mean)[words] - _TIGHT
     found = _corner(problem, rows, problem.eta(alpha), tight)
-    # What the barrier left is not part of the solution: once more without it.
+    # Tiny dual variables are left over from the barrier, so solve once more without them.
     found = _corner(problem, rows, problem.eta(alpha), tight & (found > _ROUNDING * price))
     return _polished(problem, rows, found)
 
 
 def _polished(problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Return dual variables on the same labellings whose lines pass through the mean to all digits.
+    """Return dual variables on the same labellings, so accurate that their lines meet at the mean.
 
-    As many equations as unknowns: each margin violation of a word is its slack, and its dual
-    variables add up to C.
+    There are as many equations as unknowns: each margin violation of a word equals its slack, and the
+    word's dual variables add up to C.
     """
     support = np.flatnonzero(alpha)
     F, losses = problem.differences[rows[support]], problem.losses[rows[support]]
@@ -179,9 +181,9 @@ def _polished(problem: EnumeratedProblem, rows: np.ndarray, alpha: np.ndarray) -
 def _corner(
     problem: EnumeratedProblem, rows: np.ndarray, eta: np.ndarray, free: np.ndarray
 ) -> np.ndarray:
-    """Return dual variables of the free rows, as `support_dual_variables` wants them."""
+    """Return the dual variables of the free rows that `support_dual_variables` describes."""
     losses, price = problem.losses[rows], _budget(problem)
-    # Dual variables, then what eta differs by upwards and downwards, which is expensive.
+    # First the dual variables, then the differences of eta in both directions, which are expensive.
     cost = np.concatenate([(losses > 0) * (1 + 1e-3 * np.arange(len(rows))), np.full(4, 1e3)])
     given = np.hstack([problem.differences[rows].T, np.eye(2), -np.eye(2)])
     sums = problem.member[rows].T
@@ -199,16 +201,16 @@ def _corner(
 
 
 def tilted_density(prior: Prior, eta: float, w: np.ndarray) -> np.ndarray:
-    """Return one weight's posterior density, of which the highest value is 1."""
+    """Return one weight's posterior density at points ``w``, scaled so that the highest is 1."""
     with np.errstate(divide="ignore"):
         exponent = prior.log_density(w) + eta * w
     return np.exp(exponent - exponent.max())
 
 
 def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return where the posterior is highest, to three digits.
+    """Return where the posterior is highest, to three decimals.
 
-    A Laplace prior's peak stays where it is:
+    The peak of a Laplace prior doesn't move:
 
     >>> from medn_edu.priors import GaussianPrior, LaplacePrior
     >>> for prior in (GaussianPrior(), LaplacePrior(4.0)):
@@ -224,7 +226,10 @@ def tilted_mode(prior: Prior, eta: np.ndarray, low: float, high: float) -> np.nd
 
 
 def tilted_points(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the single points of the plane that have a probability of their own."""
+    """Return the points of the plane that have positive probability, and their probabilities.
+
+    Only a `TwoPointPrior` has such points.  For other priors both arrays are empty.
+    """
     if not isinstance(prior, TwoPointPrior):
         return np.zeros((0, 2)), np.zeros(0)
     points = prior.a * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
@@ -234,7 +239,7 @@ def tilted_points(prior: Prior, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def share_missing(prior: Prior, eta: np.ndarray, difference: np.ndarray, margin: float) -> float:
     """Return the probability, under the tilted prior, that ``w . difference < margin``.
 
-    Integrated on a grid along the first weight, with the distribution function of the second.
+    The first weight is integrated on a grid, and the second by its distribution function.
     """
     a, b = difference
     points, probabilities = tilted_points(prior, eta)

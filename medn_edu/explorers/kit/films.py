@@ -81,8 +81,8 @@ def mp4(pngs: Sequence[bytes], per_second: float) -> bytes:
         import av
     except ImportError:
         raise ValueError(
-            "saving .mp4 needs the library av, which is not installed: pip install "
-            "'medn_edu[lab]' brings it; or save .gif."
+            "saving .mp4 needs the library av, which is not installed; run pip install "
+            "'medn_edu[lab]', or save a .gif instead."
         ) from None
     pictures = [_even(Image.open(io.BytesIO(png)).convert("RGB")) for png in pngs]
     buffer = io.BytesIO()

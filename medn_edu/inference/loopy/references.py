@@ -168,7 +168,7 @@ def enumerate_labellings(potentials: Potentials, epsilon: float = 1.0) -> ExactM
         if n_labels**n > _MOST_LABELLINGS:
             raise ValueError(
                 f"sample {i} has {n_labels} ** {n} labellings; expected at most {_MOST_LABELLINGS} "
-                "for enumeration; transfer_matrix takes larger graphs that are narrow."
+                "for enumeration.  For larger graphs that are narrow, use transfer_matrix."
             )
         score = np.zeros((1, n_labels**n))
         for v in range(n):
@@ -293,8 +293,8 @@ def transfer_matrix(potentials: Potentials, epsilon: float = 1.0) -> ExactMargin
         if n_labels**width > _MOST_STATES:
             raise ValueError(
                 f"sample {every[0]} has a frontier of {width} nodes, {n_labels} ** {width} states; "
-                f"expected at most {_MOST_STATES} states for a transfer matrix; local_polytope takes "
-                "wider graphs."
+                f"expected at most {_MOST_STATES} states.  For wider graphs, use "
+                "local_polytope, which gives an upper bound."
             )
         size = max(1, _KEPT_NUMBERS // (n_nodes * n_labels**width))
         for first in range(0, len(every), size):

@@ -82,7 +82,7 @@ class _Imitation(ABC):
         It's sought where the averaging term is at most 1. If the bound is far above 1 there, a smaller
         ``m`` may give a slightly smaller bound, which says as little. Below ``ln|Y| / rate`` the
         averaging term alone is above 1, and once it is far below 1 / N more draws only cost; in
-        between the sum falls first and rises then.
+        between the sum first falls and then rises.
         """
         rate, n = np.broadcast_arrays(np.maximum(self._rate, _SLOWEST), self._n)
         low = np.log(np.maximum(1.0, self.log_n_labellings / rate))
