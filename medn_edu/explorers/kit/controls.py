@@ -37,7 +37,7 @@ class Control:
     label : str
         Words in front of it; the control's name when empty.
     per_second : float
-        How many values a second are played; of use to a `Time` only.
+        How many values are played per second; only a `Time` uses it.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Slider(Control):
     Parameters
     ----------
     low, high, step : float
-        The ends, both included, and the distance of neighbours.
+        Both ends, which are included, and the distance between neighbouring values.
     value : float, optional
         Where it starts; ``low`` by default.
     label : str
@@ -103,7 +103,7 @@ class Time(Control):
     low, high, step, value, label
         As of a `Slider`.
     per_second : float
-        How many pictures a second are played.
+        How many pictures are played per second.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Choice(Control):
     Raises
     ------
     ValueError
-        If there are no options, one is there twice, or ``value`` is none of them.
+        If there are no options, an option occurs twice, or ``value`` is not an option.
 
     Examples
     --------

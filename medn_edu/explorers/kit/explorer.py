@@ -72,7 +72,7 @@ class Lesson:
 
 
 def lesson(fact: str, move: Mapping[str, Any]) -> Callable[[Callable[..., bool]], Lesson]:
-    """Make a `Lesson` of the function below: fact, move and check stand together."""
+    """Make a `Lesson` of the function below, so that fact, move and check are in one place."""
     return lambda holds: Lesson(move, fact, holds)
 
 
@@ -113,7 +113,7 @@ class Explorer:
         The figure, with its artists in place.  It is never cleared.
     update : callable
         ``update(**values)`` changes the artists to show ``values`` and returns one sentence with
-        the numbers now shown.  What it shows may depend on nothing but the values.
+        the numbers now shown.  The picture may depend only on the values.
     alt : str or callable
         What the figure shows, for those who cannot see it; ``alt(**values)`` if it depends on them.
     caption : str
@@ -268,7 +268,7 @@ class Explorer:
         along : str, optional
             The control; by default the time, or else the one with most values.
         per_second : float, optional
-            Pictures a second.
+            Pictures per second.
 
         Returns
         -------

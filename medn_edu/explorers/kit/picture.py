@@ -118,7 +118,7 @@ def contact_sheet(pictures: Mapping[str, bytes], n_columns: int = 2, width: floa
     Two explorers side by side have nearly the size that they have on a screen, and can be read.
     """
     if not pictures:
-        raise ValueError("a contact sheet needs pictures; expected at least one.")
+        raise ValueError("pictures is empty; expected at least one picture for a contact sheet.")
     images = [Image.open(io.BytesIO(png)).convert("RGB") for png in pictures.values()]
     shapes = [image.height / image.width for image in images]
     heights = [max(shapes[k : k + n_columns]) for k in range(0, len(shapes), n_columns)]

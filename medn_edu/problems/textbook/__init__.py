@@ -1,1 +1,1 @@
-"""What only the solvers for comparison ask problems for; imported from `medn_edu.problems`."""
+"""Parts of problems that only the solvers for comparison need; import them from `medn_edu.problems`."""

@@ -1,14 +1,14 @@
-"""The literature's other solvers, for comparison and study; models use them only where asked to.
+"""Other solvers from the literature, to study and compare; models use them only on request.
 
-All of M3N's reach the optimum that `medn_edu.solvers.block_frank_wolfe` reaches:
+The solvers of M3N all reach the same optimum as `medn_edu.solvers.block_frank_wolfe`:
 
-* `cutting_plane`, `one_slack_cutting_plane`: only the margins that are violated are enforced.
+* `cutting_plane`, `one_slack_cutting_plane`: they enforce only margins that are violated.
 * `exponentiated_gradient`, `block_exponentiated_gradient`: multiplicative steps on the dual variables.
 * `extragradient`: a game between weights and dual variables.
 * `smo`: marginals of the dual variables, pair by pair of labellings.
 * `subgradient`, `online_subgradient`: steps on the primal, with a dual point for free.
 
-Three of L1-M3N's:
+Three solvers of L1-M3N:
 
 * `projected_subgradient`: steps within a ball.
 * `l1_cutting_plane`: linear programs over the margins that are violated.
@@ -19,5 +19,5 @@ And two others:
 * `variational_laplace`: Algorithm 1 of MEDN, a bound for the Laplace prior.
 * `owlqn`: conditional random fields with magnitudes, one orthant at a time.
 
-``m3n_solvers.py`` lists M3N's by name.  All are imported from `medn_edu.solvers`.
+``m3n_solvers.py`` lists the solvers of M3N by name.  All are imported from `medn_edu.solvers`.
 """

@@ -30,9 +30,9 @@ def cutting_plane(
 ) -> Iterator[Iterate]:
     """Solve M3N by cutting planes, a slack for each sample (Tsochantaridis et al. 2004, Algorithm 1).
 
-    A pass is a round: decoding of all samples, and the quadratic program over the working set.  Other
-    than the paper's algorithm, which solves a program after each sample, it adds the violated margins of
-    all samples at once, and it drops labellings.
+    A pass is a round: decoding of all samples, and the quadratic program over the working set.  The
+    paper's algorithm solves a program after each sample.  This one adds the violated margins of all
+    samples at once, and it also drops labellings.
 
     Parameters
     ----------

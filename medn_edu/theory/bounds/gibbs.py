@@ -29,7 +29,7 @@ class GibbsBound:
     divergence: float  # ``KL(p || p0)``
     n_samples: int
     n_draws: int
-    value: float  # what the expected error of a drawn model on new samples is at most
+    value: float  # upper bound on the expected error of a drawn model on new samples
 
 
 def mcallester_bound(
@@ -60,11 +60,11 @@ def _check_risk(risk: float) -> None:
 
 
 def sampled_risk(errors: np.ndarray, *, delta: float = 0.01) -> float:
-    """Return what the mean of a quantity between 0 and 1 is at most, given independent draws of it."""
+    """Return an upper bound on the mean of a quantity between 0 and 1, from independent draws of it."""
     errors = np.asarray(errors, dtype=float)
     if errors.ndim != 1 or not len(errors) or not np.all((errors >= 0) & (errors <= 1)):
         raise ValueError(
-            "errors holds something else; expected shares between 0 and 1, one a draw."
+            "errors is empty, not one-dimensional or outside [0, 1]; expected one share per draw."
         )
     return float(
         kl_inverse(errors.mean(), -math.log(check_probability("delta", delta)) / len(errors))
@@ -121,10 +121,10 @@ def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
 def gibbs_losses(data: LabelledSamples, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the share of wrong nodes of each sample, labelled by a model drawn for it alone.
 
-    A row is about the models of ``N(mean, I)`` for one of the means; all rows share their noise.  The
-    shares in a row are independent numbers between 0 and 1, and what they are on average is expected to
-    be the Gibbs loss on the sample.  So `gibbs_bound` takes them as it takes the errors of models that
-    label all samples, but there are many more of them.
+    Each row belongs to one mean, whose models are drawn from ``N(mean, I)``.  All rows share their
+    noise.  The shares in a row are independent numbers between 0 and 1, and the expectation of their
+    average is the Gibbs loss on the sample.  So `gibbs_bound` accepts them just like the errors of
+    models that label all samples, but there are many more of them.
 
     >>> from medn_edu.samples import labelled
     >>> data = labelled([np.eye(2)] * 400, [[0, 1]] * 400)
@@ -166,7 +166,7 @@ def averaging_factor(prior: priors.Prior) -> float:
         case priors.NormalGammaPrior(shape=shape) if shape >= 1:
             return math.e
     raise ValueError(
-        f"prior is {prior!r}, whose tilts need not be symmetric nor log-concave; expected a "
+        f"prior is {prior!r}, whose tilts need be neither symmetric nor log-concave; expected a "
         "Gaussian, Laplace, box or exponential prior, or normal-gamma with shape >= 1."
     )
 

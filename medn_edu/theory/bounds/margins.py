@@ -1,4 +1,4 @@
-"""What Theorem 8 asks of the data: margins, how many labellings there are, and a bound on every score.
+"""What Theorem 8 needs from the data: margins, the number of labellings, and a bound on every score.
 
 ``margins.md`` explains the theory, with its formulas typeset.
 """
@@ -23,7 +23,7 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class MarginSample:
-    """All that Theorem 8 asks of a data set.
+    """All that Theorem 8 needs to know about a data set.
 
     >>> sample = MarginSample(np.array([-0.5, 0.2, 1.0]), c=2.0, log_n_labellings=np.log(8))
     >>> sample.n_samples, sample.loss(np.array([0.1, 0.2]))
@@ -47,7 +47,7 @@ class MarginSample:
         if np.any(sizes > 2 * self.c * (1 + 1e-9)):
             raise ValueError(
                 f"c is {self.c:g}, but there is a margin of size {sizes.max():g}; expected a bound on "
-                "every score, so that no margin is beyond 2 c."
+                "every score, so that no margin is larger than 2 c."
             )
         values, where = np.unique(margins, return_inverse=True)
         object.__setattr__(self, "margins", values)
@@ -71,7 +71,7 @@ class MarginSample:
     def thresholds(self) -> np.ndarray:
         """Thresholds worth trying: the last number before each positive margin, and ``2 c``.
 
-        Between two margins the share stays as it is and all else falls with ``gamma``.
+        Between two margins the share is constant, and all other terms fall as ``gamma`` grows.
         """
         positive = self.margins[(self.margins > LEAST * self.c) & np.isfinite(self.margins)]
         return np.unique(np.append(np.nextafter(positive, 0), 2 * self.c))
@@ -88,7 +88,7 @@ def _check_counts(margins: np.ndarray, counts: np.ndarray) -> None:
 
 
 def margin_sample(data: LabelledSamples, weights: np.ndarray, c: float) -> MarginSample:
-    """Return what Theorem 8 asks of a data set."""
+    """Return what Theorem 8 needs to know about a data set."""
     return MarginSample(observed_margins(data, weights), c, log_n_labellings(data))
 
 

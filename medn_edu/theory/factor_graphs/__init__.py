@@ -1,8 +1,8 @@
 """Inference and learning on graphs with cycles, in numpy made to be read.
 
-`graph` answers every question by enumeration; `entropies` says what may stand in place of the entropy,
-and `messages` what that saves; `learning` trains weights on either; `solvers` does so by general convex
-solvers, for comparison.
+`graph` answers every question by enumeration.  `entropies` replaces the entropy by local ones, and
+`messages` shows how much work that saves.  `learning` trains weights either way.  For comparison,
+`solvers` does the same with general convex solvers.
 """
 
 from medn_edu.theory.factor_graphs.entropies import CountingNumbers
