@@ -1,11 +1,11 @@
-"""The papers' theory as plain Python, to read, to compute with and to check the solvers against.
+"""The papers' theory as plain Python, for reading, computing and checking the solvers.
 
 Nothing here is compiled, so every function can be followed line by line.
 
 ==================  ============================================================================
 `reference`         inference on forests, by enumeration and by recursion, in a few lines each
 `medn`              P1, D1 and Theorem 2 by enumeration (`medn_solvers` solves both problems)
-`frank_wolfe`       one block step of Frank-Wolfe on D1, the same as the compiled solver's
+`frank_wolfe`       one block step of Frank-Wolfe on D1, as in the compiled solver
 `log_linear`        one visit of the online exponentiated gradient, as in the compiled solver
 `textbook`          one step of each of three textbook methods for the dual of M3N
 `axi`               the course's word of three letters: two weights, so it fits on paper

@@ -1,11 +1,11 @@
 r"""The word *axi*: a structured problem so small that everything in it can be done on paper.
 
-Three letters, three labels a, x and i, hence 27 labellings.  Two functions look at a labelling ``y`` of
-the word ``x``:
+There are three letters and three labels (a, x and i), which makes 27 labellings.  Two functions look at
+a labelling ``y`` of the word ``x``:
 
-* the *ink* says how well each label fits the marks on the paper, added up over the letters;
-* the *habit* counts neighbours that follow each other as writers of this script like them to: x after
-  a, i after x, a after i.
+* The *ink* says how well each label fits the marks on the paper, added up over the letters.
+* The *habit* counts the neighbours that follow each other in the usual order of this script: x after a,
+  i after x, a after i.
 
 These two numbers are the joint features :math:`f(x, y) \in R^2`, and the score of MEDN Eq. (1) is
 :math:`F(x, y; w) = w_1 \cdot \mathrm{ink} + w_2 \cdot \mathrm{habit}`.  There are only two weights, so
@@ -137,10 +137,10 @@ def axi_problem(
 
 
 def axi_samples(words: Sequence[TinyWord] = WORDS) -> LabelledSamples:
-    """Return words as a training set for the package's solvers, each label with weights of its own.
+    """Return words as a training set for the package's solvers; each label has its own weights.
 
-    The features are the ink: three columns of marks.  With three labels and a weight for every pair of
-    neighbours this makes 18 weights, while `axi_problem` has two.
+    The features are the ink: three columns of marks.  With three labels, and a weight for every pair of
+    neighbouring labels, this makes 18 weights, while `axi_problem` has two.
     """
     labels = np.concatenate([word.true for word in words])
     allowed = np.ones((1, len(LETTERS), len(LETTERS)), dtype=bool)

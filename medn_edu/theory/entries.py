@@ -1,4 +1,4 @@
-"""Formulas in two parts, joined by an id: TOML has the text to read, a function computes the values."""
+"""Formulas in two parts with the same id: text to read in TOML, and a function that computes values."""
 
 import dataclasses
 import tomllib
@@ -11,10 +11,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Register(Generic[Entry, Function]):
-    """The functions of one kind of entries, under their ids, and the reader of the files.
+    """The functions for one kind of entry, by id, and a reader of the TOML files.
 
-    An entry is a table ``[NOUN.ID]`` of TOML; the dataclass ``entry`` says which fields it has.  Of
-    these, ``field`` holds the function, and ``id`` and ``paper`` are known without being written.
+    An entry is a TOML table ``[NOUN.ID]``.  The dataclass ``entry`` says which fields it has.  The field
+    named by ``field`` holds the function.  The fields ``id`` and ``paper`` are filled in automatically.
     """
 
     def __init__(self, noun: str, entry: type[Entry], field: str) -> None:
@@ -35,15 +35,15 @@ class Register(Generic[Entry, Function]):
         return keep
 
     def read_package(self, package: str, *files: str) -> tuple[Entry, ...]:
-        """Return the entries of files that lie in a package, in their order."""
+        """Return the entries of a package's files, in order."""
         folder = resources.files(package)
         return self.read({file: folder.joinpath(file).read_text("utf-8") for file in files})
 
     def read(self, texts: dict[str, str]) -> tuple[Entry, ...]:
-        """Return the entries of TOML texts, which are given by the names of their files.
+        """Return the entries of TOML texts, given as a mapping from file name to text.
 
-        An unknown or a missing field, an entry without a function, and a function without an entry are
-        errors that name it.
+        An unknown or missing field, an entry without a function and a function without an entry are
+        errors.  The message names the field, entry or function.
         """
         entries: dict[str, Entry] = {}
         for file, text in texts.items():

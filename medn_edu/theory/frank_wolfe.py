@@ -11,10 +11,10 @@ to :math:`\alpha_i(y)` is the *violation* :math:`H_i(y) = \Delta\ell_i(y) - w^\t
 the slope of :math:`U^*`.  So the most valuable labelling is the one that violates its margin most.
 Decoding finds it without looking at all the others.  (Here we look at all of them.)
 
-**Pairwise steps.**  Plain Frank-Wolfe would shrink all dual variables of the block alike and add to
-the best labelling.  A *pairwise* step takes ``g`` from the worst labelling in use and gives it to the
-best one.  If :math:`\Lambda` were a parabola with curvatures ``v`` (the posterior variances), that would
-raise the dual by
+**Pairwise steps.**  Plain Frank-Wolfe would shrink all dual variables of the block by the same factor
+and add to the best labelling.  A *pairwise* step takes ``g`` from the worst labelling in use and gives
+it to the best one.  If :math:`\Lambda` were a parabola with curvatures ``v`` (the posterior variances),
+that would raise the dual by
 
 .. math:: g (H_{best} - H_{worst}) - \tfrac{g^2}{2} \| \Delta f_{best} - \Delta f_{worst} \|_v^2 ,
 
@@ -23,8 +23,8 @@ the kept labellings say how it changes every violation, so the next pair can be 
 come close to the parabola's maximum over the kept labellings.
 
 **The line search.**  The dual is that parabola only for a Gaussian prior and a linear or quadratic
-slack.  So the sum of the pairwise steps is taken for a direction, and the true dual decides how far to
-go along it.  Its slope falls along the way.  Newton's method finds where it vanishes, with bisection
+slack.  So the sum of the pairwise steps is used as a direction, and the true dual decides how far to go
+along it.  Its slope falls along the way.  Newton's method finds where it vanishes, with bisection
 where Newton would leave the interval known to hold the root.  A steep prior has an infinite slope at the
 end of its domain, so the root lies inside.  The step is never longer than the direction, or a dual
 variable would become negative.  Hence every step is feasible and the dual never falls.
@@ -34,9 +34,9 @@ other two leave ``s`` free.  Then the true labelling is a *source*: it has no fe
 and takes without end, and :math:`U^*` counts all others.  In the code below its dual variable
 is ``inf``.
 
-**Extrapolation.**  Blocks that pull the weights the same way, each by its own small step, are slow
-together.  So between two rounds of visits `extrapolate` moves all of them at once, on from where the
-last round has taken them, with the same line search.
+**Extrapolation.**  If several blocks pull the weights the same way, each by its own small step, progress
+is slow.  So between two rounds of visits `extrapolate` moves all blocks at once.  It continues in the
+direction of the last round, with the same line search.
 
 The compiled step is `medn_edu.kernels.block_step`; a test follows both from visit to visit.
 """
@@ -52,8 +52,8 @@ from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.theory.medn import EnumeratedProblem, slack_conjugate, slack_penalty
 from medn_edu.theory.medn_solvers import conjugate_slopes
 
-N_STEPS = 20  # pairwise steps: how many,
-SPREAD_LEFT = 0.1  # and which share of the spread may be left
+N_STEPS = 20  # number of pairwise steps
+SPREAD_LEFT = 0.1  # share of the spread at which they stop
 N_EVALUATIONS, SMALL_SLOPE, INSIDE = 60, 0.1, 0.99  # line search
 ROUNDING, SLOPE_ROUNDING = 1e-13, 1e-9  # what counts as zero
 
@@ -70,7 +70,7 @@ Alpha = list[list[Atom]]  # the atoms of each sample
 
 
 def start(problem: EnumeratedProblem) -> Alpha:
-    """All of each sample's dual variables on its true labelling, so that ``eta`` is zero."""
+    """Put each sample's whole budget on its true labelling, so that ``eta`` is zero."""
     slack, weight = problem.slack, problem.sample_weight
     C = slack.C * weight if isinstance(slack, LinearSlack) else np.full(len(weight), math.inf)
     true = np.flatnonzero(problem.losses == 0)
@@ -78,7 +78,7 @@ def start(problem: EnumeratedProblem) -> Alpha:
 
 
 def dense(problem: EnumeratedProblem, alpha: Alpha) -> np.ndarray:
-    """Write the dual variables out, one number per row; those of sources are 0."""
+    """Write out the dual variables, one number per row; those of sources are 0."""
     out = np.zeros(len(problem.losses))
     for atom in itertools.chain(*alpha):
         out[atom.row] = atom.alpha if atom.alpha < math.inf else 0.0
@@ -135,9 +135,11 @@ def block_step(
 def extrapolate(
     problem: EnumeratedProblem, alpha: Alpha, previous: np.ndarray, eta: np.ndarray
 ) -> np.ndarray:
-    """Go on in all blocks at once, from ``previous`` dual variables through those of now.
+    """Move all blocks at once along the line from the ``previous`` dual variables to the current ones.
 
-    The target is as far again, without what is negative there, and with the sums of the linear slack.
+    The target is as far again along this line.  Negative dual variables are set to 0 there, and with
+    the linear slack each sample's sum is restored.
+
     Changes ``alpha`` in place and returns the new ``eta``.
     """
     now = dense(problem, alpha)

@@ -17,13 +17,14 @@ differ from weight to weight, and a constant vector is added to :math:`\eta`.
 
 .. math:: g(y) = \{ \Delta\ell_i(y) - w^\top \Delta f_i(y) \} / \epsilon .
 
-**The step.**  Write :math:`p_i(y) \propto e^{\theta_i(y)}`.  A step leads from :math:`\theta_i` a share
-of the way to the target.  That multiplies each probability by a power of
+**The step.**  Write :math:`p_i(y) \propto e^{\theta_i(y)}`.  A step goes from :math:`\theta_i` part of
+the way to the target.  That multiplies each probability by a power of
 :math:`e^{g(y) - \theta_i(y)}`, hence the name.  A short step always raises the dual.  A long one may
 not, because the weights change on the way, so the dual decides: if it falls, half the step is tried.
 
-**The next step.**  Along the way the dual rises by ``gain`` per unit at first, and its conjugate bends
-by ``bend`` over the whole step.  The parabola with these two says how long the step should have been.
+**The next step.**  At first the dual rises by ``gain`` per unit along the way, and its conjugate bends
+by ``bend`` over the whole step.  The parabola with this slope and bend says how long the step should
+have been.
 
 **The first visit.**  All samples start on their true labellings, so that :math:`\eta` is 0.  There
 :math:`\theta_i` would be infinite, so there is no way from it to the target.  The first visit goes to
@@ -50,7 +51,7 @@ ROUNDING = 1e-7  # by how much, relative to its terms, the dual may fall
 
 @dataclass
 class Distributions:
-    """A distribution over the labellings of each sample; the first two have a number per row."""
+    """A distribution over the labellings of each sample; the first two arrays have a number per row."""
 
     theta: np.ndarray  # 0 at the true labelling; NaN before the first visit
     p: np.ndarray
@@ -59,7 +60,7 @@ class Distributions:
 
 
 def start(problem: EnumeratedProblem) -> Distributions:
-    """Everything on the true labellings."""
+    """Put all probability on the true labellings."""
     n_rows, n_samples = len(problem.losses), problem.n_samples
     return Distributions(
         theta=np.full(n_rows, np.nan),
@@ -124,7 +125,7 @@ def visit(
 
 
 def soft(numbers: np.ndarray, l1: float) -> np.ndarray:
-    """Move numbers towards 0, and to 0 those that would cross it."""
+    """Move numbers towards 0; numbers that would cross 0 become 0."""
     return np.sign(numbers) * np.maximum(np.abs(numbers) - l1, 0.0)
 
 

@@ -4,15 +4,15 @@ The functions take a `FactorGraph` in which every factor is an edge between two 
 Lemma 3 are in `medn_edu.theory.factor_graphs.messages`.  This file has what the paper leaves out.
 
 **Conditional entropies.**  Counting numbers such as those of tree-reweighted messages are negative at
-nodes, and yet the sum of entropies is concave where beliefs agree: it can be written as
+nodes.  The sum of entropies is still concave where beliefs agree, because it can be written as
 
 .. math:: \sum_\alpha c'_\alpha H(b_\alpha) + \sum_v c'_v H(b_v)
           + \sum_{v, \alpha} c_{v \alpha} \{ H(b_\alpha) - H(b_v) \}
 
-without a negative number (Heskes 2006).  Each term gets a copy of the beliefs that it is about, and
-messages :math:`\lambda_{v \to \alpha}(y_\alpha)`, tables now, make copies equal (Hazan and Shashua
-2010).  They bound the local program by `conditional_bound`, which `conditional_update` minimises over
-the messages of one node.
+without a negative number (Heskes 2006).  Each term gets its own copy of the beliefs that it uses.
+Messages :math:`\lambda_{v \to \alpha}(y_\alpha)`, which are now tables, make the copies equal (Hazan and
+Shashua 2010).  With these messages `conditional_bound` bounds the local program, and
+`conditional_update` minimises the bound over the messages of one node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from medn_edu.theory.factor_graphs.graph import (
 
 @dataclass(frozen=True, eq=False)
 class Conditionals:
-    """Counting numbers without a negative one."""
+    """Counting numbers, none of them negative."""
 
     node: np.ndarray  # ``c'_v``
     factor: np.ndarray  # ``c'_alpha``
@@ -61,7 +61,7 @@ def conditional_bound(graph: FactorGraph, lam: Messages, c: Conditionals, epsilo
 def conditional_update(
     graph: FactorGraph, lam: Messages, c: Conditionals, epsilon: float, v: int
 ) -> tuple[Messages, np.ndarray]:
-    """Return the best messages of node ``v``, given those of the others, and its belief."""
+    """Return the best messages of node ``v``, given those of other nodes, and the belief of ``v``."""
     total, heard = graph.node[v], {}
     for a in graph.factors_of(v):
         u, table = _across(graph, a, v)
@@ -80,7 +80,7 @@ def conditional_update(
 def mean_field_update(
     graph: FactorGraph, beliefs: list[np.ndarray], epsilon: float, v: int
 ) -> np.ndarray:
-    """Return the best belief of node ``v`` where all nodes are independent, given the others'."""
+    """Return the best belief of node ``v``, given those of other nodes, if all nodes are independent."""
     total = graph.node[v]
     for a in graph.factors_of(v):
         u, table = _across(graph, a, v)
@@ -101,8 +101,9 @@ def mean_field_value(graph: FactorGraph, beliefs: list[np.ndarray], epsilon: flo
 def decode(graph: FactorGraph, mu: Messages) -> tuple[list[int], int]:
     """Return each node's best label given the messages to it, and how many nodes had several.
 
-    Those with one are decided first.  Then each of the others in turn takes the best of its tied labels,
-    with the potentials of edges to neighbours that are decided in place of their messages.
+    Nodes with a single best label are decided first.  Then each of the other nodes in turn takes the
+    best of its tied labels.  For neighbours that are already decided, the potentials of the edge replace
+    the neighbour's message.
     """
     labels, tied = [-1] * graph.n_nodes, {}
     for v in range(graph.n_nodes):

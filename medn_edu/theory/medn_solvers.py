@@ -1,4 +1,4 @@
-r"""Two independent solvers of maximum entropy discrimination by enumeration.
+r"""Two independent solvers for maximum entropy discrimination by enumeration.
 
 They share no code with the package's own solver or with each other.  `solve_primal` hands P1
 (`medn_edu.theory.medn`) to a general solver from scipy.  `solve_dual` maximises D1 with Newton's method

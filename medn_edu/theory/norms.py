@@ -26,7 +26,7 @@ def kl_norm(mu: np.ndarray, lam: float, prior: Prior | None = None) -> float:
     >>> round(kl_norm(mu, 1e10), 3)
     2.5
 
-    Two priors whose tails fall at the same rate, and one that has no tails:
+    Two priors with tails that fall at the same rate, and one prior without tails:
 
     >>> from medn_edu.priors import BoxPrior, NormalInverseGaussianPrior
     >>> round(kl_norm(mu, 100.0), 2)
@@ -60,7 +60,7 @@ def norm_ball(
     centre: float = 0.0,
     n_angles: int = 361,
 ) -> np.ndarray:
-    """Return the boundary of a ball in two dimensions: what costs as much as ``point``.
+    """Return the boundary of a ball in two dimensions: the points that cost as much as ``point``.
 
     The unit balls of L1 and L2 at 45 degrees:
 
@@ -81,7 +81,7 @@ def norm_solid(
     n_polar: int = 61,
     n_azimuth: int = 121,
 ) -> np.ndarray:
-    """Return the surface of a ball in three dimensions: what costs as much as ``point``."""
+    """Return the surface of a ball in three dimensions: the points that cost as much as ``point``."""
     check_count("n_polar", n_polar, least=0)
     check_count("n_azimuth", n_azimuth, least=0)
     if n_polar < 3 or n_polar % 2 != 1 or n_azimuth < 5 or n_azimuth % 4 != 1:
@@ -98,7 +98,7 @@ def norm_solid(
 
 
 def kl_level(prior: Prior, point: Sequence[float]) -> float:
-    """Return the divergence of the posterior whose mean is the prior's plus ``point``."""
+    """Return the divergence of the posterior with mean ``point`` plus the prior's mean."""
     mean = _own_mean(prior) + np.asarray(point, dtype=np.float64)
     level = float(prior.kl(mean).sum())
     if not (np.isfinite(level) and level > 0):
@@ -111,7 +111,7 @@ def kl_level(prior: Prior, point: Sequence[float]) -> float:
 
 
 def kl_ball(prior: Prior, point: Sequence[float] = (0.0, 1.0), n_angles: int = 361) -> np.ndarray:
-    """Return the means of two weights whose divergence from a prior is that of ``point``.
+    """Return the means of two weights that have the same divergence from a prior as ``point``.
 
     Fig. 2 (b) of MEDN shows such curves for Laplace priors.
     """
@@ -125,7 +125,7 @@ def kl_solid(
     n_polar: int = 61,
     n_azimuth: int = 121,
 ) -> np.ndarray:
-    """Return the means of three weights whose divergence from a prior is that of ``point``."""
+    """Return the means of three weights that have the same divergence from a prior as ``point``."""
     kl_level(prior, point)
     return norm_solid(prior.kl, point, _own_mean(prior), n_polar, n_azimuth)
 
@@ -206,7 +206,10 @@ def l1_error(mu: np.ndarray, lam: float) -> float:
 
 
 def quadratic_error(mu: np.ndarray, lam: float) -> float:
-    r"""Return by what share the KL-norm's rise from 0 misses the parabola; it goes to 0 like ``lam``."""
+    r"""Return the relative difference between the KL-norm's rise from 0 and its parabola.
+
+    The difference goes to 0 like ``lam``.
+    """
     mu = np.asarray(mu, dtype=np.float64)
     divergence = float(LaplacePrior(lam).kl(mu).sum())
     squares = float(np.square(mu).sum())
@@ -216,14 +219,14 @@ def quadratic_error(mu: np.ndarray, lam: float) -> float:
 
 
 def l1_ball_error(lam: float, n_angles: int = 361) -> float:
-    """Return the largest distance, along a ray, of the KL ball through (0, 1) from the L1 ball."""
+    """Return the largest distance along a ray between the L1 ball and the KL ball through (0, 1)."""
     ball = kl_ball(LaplacePrior(lam), n_angles=n_angles)
     radius = np.hypot(*ball.T)
     return float(np.max(np.abs(radius - radius / np.abs(ball).sum(axis=1))))
 
 
 def l2_ball_error(lam: float, n_angles: int = 361) -> float:
-    """Return the largest distance, along a ray, of the KL ball through (0, 1) from the L2 ball."""
+    """Return the largest distance along a ray between the L2 ball and the KL ball through (0, 1)."""
     ball = kl_ball(LaplacePrior(lam), n_angles=n_angles)
     return float(np.max(np.abs(np.hypot(*ball.T) - 1)))
 
@@ -232,7 +235,7 @@ def l2_ball_error(lam: float, n_angles: int = 361) -> float:
 
 
 def touching_point(prior: Prior, direction: np.ndarray, level: float | np.ndarray) -> np.ndarray:
-    """Return the mean that is farthest in a direction, among those of a limited divergence.
+    """Return the mean that is farthest in a direction, among those with a limited divergence.
 
     The second weight is never zero, however large ``lam``:
 

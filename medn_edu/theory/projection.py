@@ -34,7 +34,7 @@ def project_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
 def project_l2_ball(v: np.ndarray, radius: float) -> np.ndarray:
     """Return the point of the L2 ball nearest to ``v``.
 
-    The same three points: no zeros.
+    The same three points, now without zeros:
 
     >>> for v in ([1.2, 1.4], [1.5, 0.3], [0.1, 1.8]):
     ...     print(project_l2_ball(v, radius=1.0).round(3).tolist())

@@ -13,9 +13,9 @@ from medn_edu.theory.laplace import best_tau
 
 
 def cheapest_mean(prior: Prior, C: float) -> float:
-    r"""Return the mean of least cost :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.
+    r"""Return the mean with the lowest cost :math:`\Lambda^*(\mu) + C \max(0, 1 - \mu)`.
 
-    The natural parameter ``C`` leads there, if that is not more than the margin asks.
+    This is the mean at the natural parameter ``C``, or 1 if that mean would be larger.
     """
     if prior.domain[1] <= check_positive("C", C):
         return 1.0
@@ -25,7 +25,7 @@ def cheapest_mean(prior: Prior, C: float) -> float:
 def one_weight_bounds(lam: float, C: float, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
     """Run Algorithm 1 with one weight.
 
-    It passes the exact solution, 2/3, on its way to half of it:
+    The algorithm passes the exact solution, 2/3, on its way to half that value:
 
     >>> one_weight_bounds(4.0, 1.0, 12)[1][[0, 1, 2, 11]].round(2)
     array([1.  , 0.71, 0.55, 0.34])

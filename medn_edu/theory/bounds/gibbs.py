@@ -1,4 +1,4 @@
-"""The Gibbs predictor: a model drawn anew for every question, and what is known of its error.
+"""The Gibbs predictor, which draws a new model for every prediction, and bounds on its error.
 
 ``gibbs.md`` explains the theory, with its formulas typeset.
 """
@@ -16,8 +16,8 @@ from medn_edu.samples import LabelledSamples
 from medn_edu.theory.bounds.binary_kl import kl_inverse
 from medn_edu.theory.bounds.margins import potentials
 
-_TIE = 1e-9  # of the largest potentials: less is no lead
-_SHARE = 0.2  # of delta, for the draws: they are cheaper to increase than samples
+_TIE = 1e-9  # share of the largest potentials; a smaller lead counts as a tie
+_SHARE = 0.2  # share of delta for the draws, because more draws are cheaper than more samples
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class GibbsBound:
 def mcallester_bound(
     risk: float, divergence: float, n_samples: int, *, delta: float = 0.05
 ) -> float:
-    """Return McAllester's (1999) bound on a Gibbs risk, the one with a root."""
+    """Return McAllester's (1999) bound on a Gibbs risk, which has a square root."""
     n = check_count("n_samples", n_samples)
     _check_risk(risk)
     inside = (
@@ -81,7 +81,7 @@ def gibbs_bound(
 ) -> GibbsBound:
     """Bound the error of the Gibbs predictor from the errors of some drawn models.
 
-    Or bound any loss between 0 and 1 from independent losses that average to it.
+    It also bounds any other loss between 0 and 1, from independent draws whose mean is that loss.
     """
     share = _SHARE * check_probability("delta", delta) / check_count("n_choices", n_choices)
     certified = sampled_risk(errors, delta=share)
@@ -91,10 +91,10 @@ def gibbs_bound(
 
 
 def gibbs_errors(data: LabelledSamples, draws: np.ndarray) -> np.ndarray:
-    """Return the share of wrongly labelled samples of each drawn model.
+    """Return the share of samples that each drawn model labels wrongly.
 
-    A model is right where the truth leads every rival, by a billionth of its potentials at least: a tie
-    counts as an error, as ``M <= 0`` does in the bounds.
+    A model is right about a sample only if the truth leads every rival by at least a billionth of the
+    largest potentials.  So a tie counts as an error, as ``M <= 0`` does in the bounds.
     """
     draws = np.asarray(draws, dtype=float)
     _check_models("draws", draws)
@@ -119,12 +119,12 @@ def _is_wrong(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
 
 
 def gibbs_losses(data: LabelledSamples, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the share of wrong nodes of each sample, labelled by a model drawn for it alone.
+    """Return the share of wrong nodes of each sample; a new model is drawn for each sample.
 
-    Each row belongs to one mean, whose models are drawn from ``N(mean, I)``.  All rows share their
+    Each row belongs to one mean, and its models are drawn from ``N(mean, I)``.  All rows share their
     noise.  The shares in a row are independent numbers between 0 and 1, and the expectation of their
-    average is the Gibbs loss on the sample.  So `gibbs_bound` accepts them just like the errors of
-    models that label all samples, but there are many more of them.
+    average is the Gibbs loss on the sample.  So you can pass a row to `gibbs_bound` in place of the
+    errors of models that label all samples.  A row has many more numbers.
 
     >>> from medn_edu.samples import labelled
     >>> data = labelled([np.eye(2)] * 400, [[0, 1]] * 400)
@@ -152,7 +152,7 @@ def gibbs_losses(data: LabelledSamples, means: np.ndarray, rng: np.random.Genera
 
 
 def averaging_factor(prior: priors.Prior) -> float:
-    """Return by how much more often than the Gibbs predictor the averaging model can err.
+    """Return an upper bound on the ratio of the averaging model's error to the Gibbs error.
 
     >>> from medn_edu.priors import BoxPrior, GaussianPrior
     >>> averaging_factor(GaussianPrior()), round(averaging_factor(BoxPrior()), 4)
@@ -182,8 +182,8 @@ def gaussian_bounds(
 ) -> list[GibbsBound]:
     """Bound the Gibbs errors of posteriors ``N(scale * mean, I)`` under the prior ``N(0, I)``.
 
-    Twice the least of them bounds the error of the averaging model, whose predictions are the same
-    at every scale.
+    The averaging model makes the same predictions at every scale.  So twice the smallest of these
+    bounds is a bound on its error.
     """
     if not len(scales):
         raise ValueError("scales is empty; expected at least one.")

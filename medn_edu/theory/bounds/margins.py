@@ -18,7 +18,7 @@ from medn_edu.inference import (
 from medn_edu.samples import LabelledSamples
 
 LEAST = 1e-6
-"""Share of c that a margin must have to be worth trying."""
+"""Smallest margin worth trying, as a share of c."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,7 @@ class MarginSample:
         """Thresholds worth trying: the last number before each positive margin, and ``2 c``.
 
         Between two margins the share is constant, and all other terms fall as ``gamma`` grows.
+        So nothing in between can give a smaller bound.
         """
         positive = self.margins[(self.margins > LEAST * self.c) & np.isfinite(self.margins)]
         return np.unique(np.append(np.nextafter(positive, 0), 2 * self.c))
@@ -93,7 +94,7 @@ def margin_sample(data: LabelledSamples, weights: np.ndarray, c: float) -> Margi
 
 
 def observed_margins(data: LabelledSamples, weights: np.ndarray) -> np.ndarray:
-    """Return the margin of every sample, by two-best decoding (MEDN, Eq. 12)."""
+    """Return the margin of every sample (MEDN, Eq. 12), by two-best decoding."""
     found = potentials(data, weights)
     truth = labelling_scores(found, data.labels)
     rivals = [
@@ -134,7 +135,7 @@ def largest_score(data: LabelledSamples, weights: np.ndarray) -> float:
 
 
 def potentials(data: LabelledSamples, weights: np.ndarray) -> Potentials:
-    """Return the potentials of samples under one model, whose weights are checked."""
+    """Return the potentials of samples under one model, after checking its weights."""
     weights, n_weights = np.asarray(weights, dtype=float), data.weight_shape.size
     if weights.shape != (n_weights,) or not np.isfinite(weights).all():
         raise ValueError(

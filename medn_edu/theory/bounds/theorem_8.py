@@ -116,11 +116,14 @@ class _Imitation(ABC):
 
 
 class Terms(_Imitation):
-    """Theorem 8 with all its constants, but for ``m``; numbers, or arrays that broadcast."""
+    """The terms of Theorem 8 as functions of ``m``, with all constants.
+
+    The arguments are numbers, or arrays that broadcast.
+    """
 
     @property
     def constant(self) -> float:
-        """Two."""
+        """The constant 2."""
         return 2.0
 
     @property
@@ -133,7 +136,7 @@ class Terms(_Imitation):
         return 3 * np.log((np.asarray(m) + 1) / self.delta)
 
     def root(self, m: ArrayLike) -> np.ndarray:
-        """Root of all that is inside, over ``2 N - 1``."""
+        """Square root of all terms inside the complexity, divided by ``2 N - 1``."""
         return np.sqrt(self._inside(m) / (2 * self._n - 1))
 
     def value(self, m: ArrayLike) -> np.ndarray:
@@ -142,11 +145,14 @@ class Terms(_Imitation):
 
 
 class KLTerms(_Imitation):
-    """The same proof with Seeger's last step; numbers, or arrays that broadcast."""
+    """The terms with Seeger's last step, as functions of ``m``.
+
+    The arguments are numbers, or arrays that broadcast.
+    """
 
     @property
     def constant(self) -> float:
-        """Nothing else."""
+        """No constant, so 0."""
         return 0.0
 
     @property
@@ -160,7 +166,7 @@ class KLTerms(_Imitation):
         return np.log(m) + 2 * np.log1p(m) - math.log(self.delta)
 
     def root(self, m: ArrayLike) -> np.ndarray:
-        """What the inverse of kl adds; 0 where margin loss and averaging are above 1 already."""
+        """What the inverse of kl adds; 0 where margin loss and averaging already exceed 1 together."""
         return self.value(m) - np.minimum(self._first_two(m), 1.0)
 
     def value(self, m: ArrayLike) -> np.ndarray:
@@ -182,15 +188,15 @@ class MarginBound:
     n_samples: int  # number of samples
     margin_loss: float  # share of the samples with a margin of at most ``gamma``
     averaging: float  # what the comparison with ``m`` draws costs, ``|Y| exp(-m gamma^2 / 32 c^2)``
-    complexity: float  # what is added because the sample is not the world: the root
+    complexity: float  # the root, added because a sample is finite
     divergence: float  # inside the complexity: ``m KL``
-    sampling: float  # inside the complexity: ``ln N`` (of `theorem_8_kl`, ``ln 2 sqrt N``)
+    sampling: float  # inside the complexity: ``ln N`` (``ln(2 sqrt N)`` in `theorem_8_kl`)
     union: float
     value: float
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether the bound says no more than that an error rate is at most 1."""
+        """Whether the bound is 1 or more, so that it says nothing about the error rate."""
         return self.value >= 1
 
 
@@ -211,7 +217,7 @@ def theorem_8(
     >>> bound.m, round(bound.averaging, 4), round(bound.complexity, 4), round(bound.value, 4)
     (957, 0.0045, 0.0707, 0.0752)
 
-    The same with a thousand samples:
+    The same margins with a thousand samples:
 
     >>> few = MarginSample(margins[::100], c=2.0, log_n_labellings=np.log(8))
     >>> round(theorem_8(few, 1.0).value, 2)

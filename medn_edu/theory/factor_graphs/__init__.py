@@ -1,4 +1,4 @@
-"""Inference and learning on graphs with cycles, in numpy made to be read.
+"""Inference and learning on graphs with cycles, in numpy code that is easy to read.
 
 `graph` answers every question by enumeration.  `entropies` replaces the entropy by local ones, and
 `messages` shows how much work that saves.  `learning` trains weights either way.  For comparison,

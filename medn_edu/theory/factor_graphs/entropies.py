@@ -1,15 +1,16 @@
 r"""Sums of local entropies in place of the entropy: what makes inference affordable.
 
-**Beliefs instead of probabilities.**  Only the entropy needs all of ``p``; the score needs its
-marginals.  So keep *beliefs* :math:`b_v, b_\alpha` that agree on the nodes, and replace the entropy by
-a weighted sum of theirs, with *counting numbers* ``c`` (Eq. 8):
+**Beliefs instead of probabilities.**  Only the entropy needs all of ``p``.  The mean score needs only
+the marginals of ``p``.  So keep *beliefs* :math:`b_v, b_\alpha` that agree on the nodes.  Replace the
+entropy by a weighted sum of the entropies of the beliefs, with *counting numbers* ``c`` as weights
+(Eq. 8):
 
 .. math:: \max_b \sum_v b_v^\top \phi_v + \sum_\alpha b_\alpha^\top \phi_\alpha
           + \epsilon \Big( \sum_\alpha c_\alpha H(b_\alpha) + \sum_v c_v H(b_v) \Big) .
 
-Without cycles the numbers :math:`c_\alpha = 1, c_v = 1 - |N(v)|` of Bethe make it exact: what the
-factors count more than once is taken off again.  With cycles it is an approximation, a concave problem
-if no counting number is negative.
+Without cycles, Bethe's numbers :math:`c_\alpha = 1, c_v = 1 - |N(v)|` make the sum exact, because
+they subtract what the factors count more than once.  With cycles the sum is an approximation.  The
+problem is concave if no counting number is negative.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class CountingNumbers:
         return cls(1.0 - degrees, np.ones(graph.n_factors))
 
     def hat(self, graph: FactorGraph, v: int) -> float:
-        """Return ``c_v`` and the counting numbers of the node's factors, added up."""
+        """Return the sum of ``c_v`` and the counting numbers of the node's factors."""
         return float(self.node[v] + self.factor[graph.factors_of(v)].sum())
 
 

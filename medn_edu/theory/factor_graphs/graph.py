@@ -1,7 +1,7 @@
-r"""Factor graphs, and every question about them answered by enumeration.
+r"""Factor graphs, with every question about them answered by enumeration.
 
-A *factor graph* (Hazan and Urtasun 2010, section 2.2) has nodes ``v``, each with a few labels, and
-factors ``alpha``, each over two or more of the nodes.  A labelling has the score
+A *factor graph* (Hazan and Urtasun 2010, section 2.2) has nodes ``v``, each with a few labels.  It
+also has factors ``alpha``, each over two or more of the nodes.  A labelling has the score
 
 .. math:: F(\hat y) = \sum_v \phi_v(\hat y_v) + \sum_\alpha \phi_\alpha(\hat y_\alpha) .
 
@@ -10,8 +10,8 @@ factors ``alpha``, each over two or more of the nodes.  A labelling has the scor
 .. math:: \ln Z_\epsilon = \epsilon \ln \sum_{\hat y} e^{F(\hat y) / \epsilon}
           = \max_p \sum_{\hat y} p(\hat y) F(\hat y) + \epsilon H(p) \qquad \text{(Eq. 6)},
 
-is the log-partition at :math:`\epsilon = 1` and the best score at 0.  The sum has exponentially many
-terms, and so has ``p``.
+is the log-partition at :math:`\epsilon = 1` and the best score at :math:`\epsilon = 0`.  The sum has
+exponentially many terms, and ``p`` has just as many entries.
 """
 
 import itertools
@@ -57,19 +57,19 @@ class FactorGraph:
         return [(v, a) for v in range(self.n_nodes) for a in self.factors_of(v)]
 
     def factors_of(self, v: int) -> list[int]:
-        """Factors of node ``v``, the neighbours ``N(v)``."""
+        """Factors of node ``v``: its neighbours ``N(v)``."""
         return [a for a, scope in enumerate(self.scopes) if v in scope]
 
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """A distribution over the labels of every node, and one over those of every factor."""
+    """A distribution over the labels of every node, and one over the labels of every factor."""
 
     node: tuple[np.ndarray, ...]  # ``b_v``, shaped as the nodes' potentials
     factor: tuple[np.ndarray, ...]  # ``b_alpha``, shaped as the factors' potentials
 
     def disagreement(self, graph: FactorGraph) -> Messages:
-        """What the factors' beliefs say of a node beyond its own: ``sum b_alpha - b_v`` by edge."""
+        """Factors' beliefs about a node less the node's own: ``sum b_alpha - b_v`` for each edge."""
         return {
             (v, a): _onto(self.factor[a], graph.scopes[a].index(v)) - self.node[v]
             for v, a in graph.edges
@@ -82,8 +82,8 @@ class Beliefs:
 def soft_max(z: np.ndarray, temperature: float, axes: tuple[int, ...] | None = None) -> np.ndarray:
     """Return ``t ln sum exp(z / t)``, the maximum at ``t = 0``.
 
-    A negative temperature gives a soft minimum, and so does its limit, the float ``-0.0``, which is
-    what ``epsilon * c`` becomes for ``epsilon = 0`` and ``c < 0``.
+    A negative temperature gives a soft minimum.  So does the float ``-0.0``, the limit of negative
+    temperatures.  It arises as ``epsilon * c`` with ``epsilon = 0`` and ``c < 0``.
 
     >>> z = np.log([1.0, 3.0])
     >>> np.exp([soft_max(z, 1.0), soft_max(z, 0.0), soft_max(z, -0.0)])

@@ -1,4 +1,4 @@
-"""Learning on factor graphs: structured prediction (3), its approximation, and how it is solved.
+"""Learning on factor graphs: structured prediction (3), its approximation, and a solver.
 
 ``learning.md`` explains the theory, with its formulas typeset.
 """
@@ -37,7 +37,7 @@ class Example:
     truth: tuple[int, ...]  # the true labelling ``y``
 
     def graph(self, theta: np.ndarray) -> FactorGraph:
-        """Potentials under weights ``theta``; those of the nodes hold the loss."""
+        """Potentials under weights ``theta``; the node potentials include the loss."""
         pairs = zip(self.loss, self.node_features, strict=True)
         nodes = tuple(e + phi @ theta for e, phi in pairs)
         return FactorGraph(nodes, self.scopes, tuple(phi @ theta for phi in self.factor_features))
@@ -74,7 +74,7 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Structured prediction with all that it needs, exact and approximated."""
+    """Structured prediction, exact and approximated, with its data and constants."""
 
     examples: tuple[Example, ...]  # the training pairs, all on the same factor graph
     C: float  # weight of the regulariser
@@ -89,7 +89,7 @@ class Program:
 
     @property
     def d(self) -> np.ndarray:
-        """Features of the true labellings, added up."""
+        """Sum of the features of the true labellings."""
         return np.asarray(sum(example.true_features for example in self.examples))
 
     def regulariser(self, theta: np.ndarray) -> float:
@@ -137,12 +137,12 @@ class Program:
         )
 
     def mismatch(self, b: tuple[Beliefs, ...]) -> np.ndarray:
-        """Features averaged under the beliefs, less those of the truth."""
+        """Features averaged under the beliefs, minus the features of the truth."""
         pairs = zip(self.examples, b, strict=True)
         return np.asarray(sum(example.mean_features(each) for example, each in pairs) - self.d)
 
     def gradient(self, theta: np.ndarray, lam: tuple[Messages, ...]) -> np.ndarray:
-        """Return the gradient in ``theta``, Lemma 4."""
+        """Return the gradient with respect to ``theta``, Lemma 4."""
         return self.mismatch(self.beliefs(theta, lam)) + self.regulariser_slope(theta)
 
     def dual_value(self, b: tuple[Beliefs, ...]) -> float:
@@ -154,14 +154,14 @@ class Program:
         return sum(parts) - self.mismatch_price(self.mismatch(b))
 
     def zero_messages(self) -> tuple[Messages, ...]:
-        """Messages of every example that say nothing."""
+        """Messages of every example, all of them zero."""
         nothing = np.zeros(len(self.d))
         return tuple(zero_messages(example.graph(nothing)) for example in self.examples)
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """What coordinate descent has found."""
+    """The result of coordinate descent."""
 
     theta: np.ndarray  # weights
     lam: tuple[Messages, ...]  # messages of every example
@@ -178,9 +178,10 @@ def coordinate_descent(
 ) -> Descent:
     """Minimise the approximated program as in Figure 1: messages, weights, messages, ...
 
-    The step of the weights is halved until the value decreases as much as half the gradient promises
-    (Armijo's rule), and tried twice as long the next time.  With ``in_turn`` one weight moves after the
-    other, as in the figure, with a step of its own that need only lower the value.
+    The step of the weights is halved until the value decreases by at least half of what the gradient
+    promises (Armijo's rule).  The next step starts twice as long.  With ``in_turn`` the weights move one
+    after another, as in the figure.  Then each weight has its own step, which only has to lower the
+    value.
 
     >>> rng = np.random.default_rng(0)
     >>> examples = random_examples(rng, ((0, 1), (1, 2), (2, 0)), (2, 2, 2))

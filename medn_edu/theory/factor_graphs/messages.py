@@ -27,7 +27,7 @@ class Update(Protocol):
 
 
 def zero_messages(graph: FactorGraph) -> Messages:
-    """Return messages that say nothing."""
+    """Return messages that are all zero."""
     return {(v, a): np.zeros(len(graph.node[v])) for v, a in graph.edges}
 
 
@@ -43,10 +43,10 @@ def message_to_node(
 def messages_from_node(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, v: int
 ) -> Messages:
-    r"""Return all :math:`\lambda_{v \to \alpha}` of one node, the best given the others' (Lemma 3).
+    r"""Return the best :math:`\lambda_{v \to \alpha}` of one node, given those of the others (Lemma 3).
 
-    Each is normalised to sum 0, which changes no belief.  Where all counting numbers of the node and
-    of its factors are 0, ones serve as well.
+    Each message is normalised to sum 0, which changes no belief.  If all counting numbers of the node
+    and of its factors are 0, ones are used instead.
     """
     factors = graph.factors_of(v)
     shares = np.array([c.node[v], *c.factor[factors]])
@@ -67,7 +67,7 @@ def sweep(
     epsilon: float,
     update: Update = messages_from_node,
 ) -> Messages:
-    """Return the messages after every node, in turn, has sent its best."""
+    """Return the messages after every node has sent its best messages, one node after another."""
     for v in range(graph.n_nodes):
         lam = lam | update(graph, lam, c, epsilon, v)
     return lam
@@ -94,7 +94,7 @@ def norm_product(
 def decomposed_soft_max(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float
 ) -> float:
-    """Return the sum of local soft-maxes that stands for ``ln Z_epsilon`` in Theorem 2."""
+    """Return the sum of local soft-maxes that replaces ``ln Z_epsilon`` in Theorem 2."""
     nodes = [soft_max(_rest(graph, lam, v), epsilon * c.node[v]) for v in range(graph.n_nodes)]
     factors = [
         soft_max(_reweighted(graph, lam, a), epsilon * c.factor[a]) for a in range(graph.n_factors)
@@ -103,7 +103,7 @@ def decomposed_soft_max(
 
 
 def beliefs(graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float) -> Beliefs:
-    """Return the beliefs that messages stand for, as in Lemma 4."""
+    """Return the beliefs that follow from messages, as in Lemma 4."""
     return Beliefs(
         tuple(
             distribution(_rest(graph, lam, v), epsilon * c.node[v]) for v in range(graph.n_nodes)
@@ -121,8 +121,8 @@ def node_beliefs(
     r"""Return the nodes' beliefs from what the factors send them, as in section 2.2.
 
     :math:`b_v \propto \exp\{(\phi_v + \sum_\alpha \mu_{\alpha \to v}) / \epsilon \hat c_v\}`.  At
-    convergence these are the beliefs of Lemma 4, and they make sense even where ``c_v`` is 0, as
-    Bethe's number of a leaf is.
+    convergence these are the beliefs of Lemma 4.  They make sense even where ``c_v`` is 0, as it is at
+    a leaf with Bethe's numbers.
     """
     found = []
     for v in range(graph.n_nodes):

@@ -1,7 +1,7 @@
 r"""Formulas for messages and beliefs as the paper prints them, to see what they do.
 
-Each differs by little from the right one in `medn_edu.theory.factor_graphs.messages`, and each is wrong;
-nothing but the errata and the checks of statements uses them.
+Each one is wrong, though it differs only a little from the correct one in
+`medn_edu.theory.factor_graphs.messages`.  Only the errata and the checks of statements use them.
 """
 
 import numpy as np
@@ -33,10 +33,10 @@ def messages_of_the_proof(
 def messages_with_any_numbers(
     graph: FactorGraph, lam: Messages, c: CountingNumbers, epsilon: float, v: int
 ) -> Messages:
-    r"""Return messages from a node with ones in the place of counting numbers that are 0.
+    r"""Return messages from a node, with ones in place of counting numbers that are 0.
 
-    Lemma 3 says that any positive numbers will do.  They do at :math:`\epsilon = 0`, and where all
-    numbers of the node and its factors are 0.
+    Lemma 3 says that any positive numbers work.  They do at :math:`\epsilon = 0`, and where all
+    counting numbers of the node and its factors are 0.
     """
     other = CountingNumbers(*(np.where(each == 0, 1.0, each) for each in (c.node, c.factor)))
     mu = _all_mu(graph, lam, c, epsilon, v)

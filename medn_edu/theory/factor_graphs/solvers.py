@@ -1,18 +1,19 @@
 r"""General convex solvers for the programs on factor graphs, and for their duals.
 
-Structured prediction and its approximation have one form.  There are blocks ``k`` of labels (all
-labellings of an example; or the labels of a node, of a factor), each with offsets :math:`e_k`, a matrix
-:math:`A_k` and a temperature :math:`t_k`, and variables ``u``, the first of which are the weights:
+Structured prediction and its approximation have the same form.  There are blocks ``k`` of labels.  In
+the exact program a block holds all labellings of an example.  In the approximated one it holds the
+labels of a node or of a factor.  Each block has offsets :math:`e_k`, a matrix :math:`A_k` and a
+temperature :math:`t_k`.  The first of the variables ``u`` are the weights :math:`\theta`:
 
 .. math:: \min_u \sum_k \text{softmax}_{t_k}(e_k + A_k u) - d^\top u + \frac{C}{p} \|\theta\|_p^p .
 
-By Fenchel's duality (Theorem 1) the dual is a problem in one distribution a block,
+By Fenchel duality (Theorem 1) the variables of the dual are distributions, one per block:
 
 .. math:: \max_b \sum_k t_k H(b_k) + b_k^\top e_k - \frac{C^{1-q}}{q} \|z_\theta\|_q^q, \qquad
           z = \sum_k A_k^\top b_k - d, \quad z_\lambda = 0 .
 
-`minimise` hands the first to scipy; `maximise` climbs the second by Newton's method with a logarithmic
-barrier (Boyd and Vandenberghe 2004, chapter 11).  Neither knows of messages.
+`minimise` solves the primal with scipy.  `maximise` solves the dual by Newton's method with a
+logarithmic barrier (Boyd and Vandenberghe 2004, chapter 11).  Neither of them uses messages.
 """
 
 from dataclasses import dataclass
@@ -29,11 +30,11 @@ from medn_edu.theory.factor_graphs.learning import Program
 class Blocks:
     """A sum of soft-maxes of affine functions, a linear term and a regulariser."""
 
-    offsets: list[np.ndarray]  # ``e_k``, one vector a block
-    matrices: list[np.ndarray]  # ``A_k``, one column a variable
+    offsets: list[np.ndarray]  # ``e_k``, one vector per block
+    matrices: list[np.ndarray]  # ``A_k``, one column per variable
     temperatures: list[float]  # ``t_k``, none negative
-    d: np.ndarray  # coefficients of the linear term, one a variable
-    program: Program  # where the regulariser is from
+    d: np.ndarray  # coefficients of the linear term, one per variable
+    program: Program  # gives the regulariser
     n_weights: int  # how many of the variables, the first ones, are weights
 
     def value(self, u: np.ndarray) -> float:
@@ -43,7 +44,7 @@ class Blocks:
         return total - float(self.d @ u) + self.program.regulariser(u[: self.n_weights])
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """Its gradient."""
+        """The gradient of the primal value."""
         parts = zip(self.offsets, self.matrices, self.temperatures, strict=True)
         total = sum(A.T @ distribution(e + A @ u, t) for e, A, t in parts) - self.d
         total[: self.n_weights] += self.program.regulariser_slope(u[: self.n_weights])
@@ -51,7 +52,7 @@ class Blocks:
 
 
 def exact_blocks(program: Program) -> Blocks:
-    """Write structured prediction (3) as blocks, one an example."""
+    """Write structured prediction (3) as blocks, one per example."""
     offsets = [example.losses for example in program.examples]
     matrices = [example.features for example in program.examples]
     d = program.d
@@ -59,7 +60,10 @@ def exact_blocks(program: Program) -> Blocks:
 
 
 def local_blocks(program: Program) -> Blocks:
-    """Write approximated structured prediction (Theorem 2) as blocks: nodes, factors, by example."""
+    """Write approximated structured prediction (Theorem 2) as blocks.
+
+    For each example there is one block per node, then one per factor.
+    """
     columns, n_weights = message_columns(program), len(program.d)
     n_variables = max(place.stop for place in columns.values())
     offsets, matrices = [], []
@@ -84,7 +88,7 @@ def local_blocks(program: Program) -> Blocks:
 
 
 def message_columns(program: Program) -> dict[tuple[int, int, int], slice]:
-    """Return which variables of `local_blocks` each message is."""
+    """Return which variables of `local_blocks` belong to each message."""
     out, end = {}, len(program.d)
     for i, lam in enumerate(program.zero_messages()):
         for (v, a), message in lam.items():
@@ -102,7 +106,7 @@ def as_messages(program: Program, u: np.ndarray) -> tuple[Messages, ...]:
 
 
 def restrict(blocks: Blocks, u: np.ndarray, columns: list[int]) -> Blocks:
-    """Hold all variables fixed but some messages."""
+    """Hold all variables fixed except some messages."""
     rest = np.delete(np.arange(len(u)), columns)
     pairs = zip(blocks.offsets, blocks.matrices, strict=True)
     return Blocks(
@@ -128,7 +132,8 @@ def as_beliefs(program: Program, b: list[np.ndarray]) -> tuple[Beliefs, ...]:
 def minimise(blocks: Blocks) -> np.ndarray:
     """Minimise the primal with scipy.
 
-    Blocks at temperature 0 are a maximum each; it becomes a variable above all its members.
+    Each block at temperature 0 is a maximum.  It becomes a variable that is at least as large as every
+    number in the block.
     """
     start = np.zeros(len(blocks.d))
     flat = [k for k, t in enumerate(blocks.temperatures) if t == 0]
