@@ -1,4 +1,4 @@
-"""``medn-edu bench``: how fast, next to others."""
+"""``medn-edu bench``: how fast this package is, next to others."""
 
 from __future__ import annotations
 

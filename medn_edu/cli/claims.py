@@ -1,4 +1,4 @@
-"""``medn-edu claims``: which sentences of the papers hold here."""
+"""``medn-edu claims``: which statements of the papers hold here."""
 
 import argparse
 from pathlib import Path

@@ -42,7 +42,7 @@ class CommandError(Exception):
 
 
 def make_streams_safe() -> None:
-    """Let no character that a console lacks end a command."""
+    """Make sure that a character the console cannot print never ends a command."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -50,7 +50,7 @@ def make_streams_safe() -> None:
 
 
 def say(text: str = "", *, file: TextIO | None = None) -> None:
-    """Print a text at once, in plain ASCII where the console knows no more."""
+    """Print a text at once, in plain ASCII if the console can show nothing else."""
     stream = sys.stdout if file is None else file
     try:
         text.encode(getattr(stream, "encoding", None) or "utf-8")
@@ -61,7 +61,7 @@ def say(text: str = "", *, file: TextIO | None = None) -> None:
 
 
 def flush() -> None:
-    """Send on what was printed, so that a full disk is told of now and not when Python shuts down."""
+    """Flush what was printed, so a full disk is reported now and not when Python shuts down."""
     with _complaints_about(sys.stdout):
         print(end="", flush=True)
 
@@ -86,7 +86,7 @@ def add_command(
     run: Callable[[argparse.Namespace], int] | None = None,
     formatter_class: Any = argparse.RawDescriptionHelpFormatter,
 ) -> argparse.ArgumentParser:
-    """Add a command with its words to the parser, and what runs it; return its own parser."""
+    """Add a command, its help texts and the function that runs it; return its own parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name, **WORDS[name], formatter_class=formatter_class
     )
@@ -158,9 +158,9 @@ def results_folder(folder: Path, option: str = "--out") -> Path:
 
 
 def serve(command: Sequence[str], *, patience: float = 10.0, **folders: Path) -> int:
-    """Run a server until it ends, or until this process is told to stop; nothing of it is left then.
+    """Run a server until it ends or this process is asked to stop, and leave nothing running.
 
-    Each of the folders goes to the end of the environment variable of its name, a list of folders.
+    Each of the folders is appended to the environment variable with its name, a list of folders.
 
     Ctrl-C is the usual way to stop.  A request to terminate, or the end of the terminal, raises
     `SystemExit` once the server has gone, so that what is around this call can tidy up.
@@ -219,7 +219,7 @@ def _signal_group(server: subprocess.Popen[bytes], name: str) -> None:
 
 
 class Progress:
-    """A progress bar on standard error, only where somebody watches and after two seconds."""
+    """A progress bar on standard error, shown after two seconds and only on a terminal."""
 
     def __init__(self, what: str, unit: str, delay: float = 2.0) -> None:
         self.what = what

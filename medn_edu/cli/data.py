@@ -1,4 +1,4 @@
-"""``medn-edu data``: which data there are, and getting those that are not here."""
+"""``medn-edu data``: which data sets there are, and downloading those that are missing."""
 
 import argparse
 import os

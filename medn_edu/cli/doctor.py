@@ -1,4 +1,4 @@
-"""``medn-edu doctor``: what is there, and what is missing."""
+"""``medn-edu doctor``: what is installed, and what is missing."""
 
 import argparse
 import importlib.metadata

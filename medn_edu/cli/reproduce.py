@@ -153,7 +153,7 @@ class _Task:
         self.specs = _chosen(study, arguments)
 
     def check(self) -> None:
-        """Say before anything is made that the data are missing, or better results published."""
+        """Say before anything is made if data are missing or better results are published."""
         from medn_edu.studies.kit.runner import read_data
 
         self._check_target()

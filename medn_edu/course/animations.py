@@ -1,7 +1,7 @@
 """The moving pictures of the README and of the page of figures.
 
 ``python -m medn_edu.course.animations [FOLDER]`` (by default ``figures`` of the checkout) saves each of
-them as a small GIF and as an MP4, smooth, with all colours, to be paused:
+them as a small GIF and as an MP4, which is smooth, has all colours and can be paused:
 
 ===============  ==================================================================================
 ``lattice``      start-here's word: its best path jumps as the transitions gain strength
@@ -13,9 +13,9 @@ them as a small GIF and as an MP4, smooth, with all colours, to be paused:
 ``clearing``     a noisy image clears, sweep by sweep; then couplings grow, and thin lines go
 ===============  ==================================================================================
 
-`medn-edu reproduce STUDY --publish FOLDER` puts them on the page of figures, next to those of the
-study.  The pictures are those of the course's Explorers, in the order of a list of moves that ends
-where it began, so that the film goes on for ever.
+`medn-edu reproduce STUDY --publish FOLDER` puts them on the page of figures, next to the study's own
+figures.  The pictures come from the course's explorers.  Each film follows a list of moves that ends
+where it began, so the film can repeat for ever.
 """
 
 import sys

@@ -2,12 +2,11 @@
 
 ``python -m medn_edu.course.build [NOTEBOOK ...]`` (by default all of ``notebooks/``) starts a new
 kernel for each, refuses a notebook with an error or a warning in it, and saves a normal form: the
-picture and the sentence of every widget without its live state (a page without a kernel could not
-serve that), numbered cells, no times, no machine. Links to the neighbours, the map of the course, the
-index of the errata and what slides show are put in on the way. The map in the README and the table of
-times in the lecturers' guide are made anew.
-Needs the ``lab`` extra; the OCR letters must be there, for a committed ocr-study is that of the real
-letters.
+picture and the sentence of every widget without its live state (useless on a page without a kernel),
+numbered cells, and nothing about times or the machine. On the way it adds links to the neighbours, the
+map of the course, the index of the errata and the marks for slides. The map in the README and the table
+of times in the lecturers' guide are made anew.  It needs the ``lab`` extra.  It also needs the OCR
+letters, because the committed ocr-study uses the real letters.
 """
 
 import os
@@ -32,8 +31,8 @@ FOLDED = "jp-MarkdownHeadingCollapsed"
 def normalise(notebook: Any, file: str) -> Any:
     """Bring a notebook, in place, into the form in which it is committed.
 
-    That is: links above and below, no live views next to pictures, cells numbered in order, and only
-    tags, the kind of slide and what is folded as cells' metadata.
+    This form has links above and below, no live views next to pictures, and cells numbered in order.
+    The cells' metadata holds only tags, the kind of slide and what is folded.
     """
     notebook.metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}
     _navigate(notebook, file)

@@ -1,8 +1,8 @@
 """Copies of the course for learners, who will edit them.
 
 A copy remembers, in a small file next to the notebooks, the hash of what it was copied from.  So a
-later version of the package can tell an untouched notebook, which it replaces, from an edited one,
-which it leaves alone and puts the newer version next to it.
+later version of the package can tell an untouched notebook from an edited one.  It replaces the
+untouched one.  It leaves the edited one alone and puts the newer version next to it.
 """
 
 import hashlib
@@ -34,10 +34,11 @@ class CourseCopy:
 def copy_course(
     target: str | Path, *, edition: str | None = None, version: str | None = None
 ) -> CourseCopy:
-    """Copy the notebooks to a folder, never over a file that somebody has edited.
+    """Copy the notebooks to a folder, without ever overwriting a file that somebody has edited.
 
-    The edition is by default the one that is there, or else that for self-study.  The version, by
-    default the package's, is part of the names of notebooks put next to edited ones.
+    By default the edition is the one already in the folder, or the self-study edition if there is none.
+    The version (by default the package's) becomes part of the names of notebooks that are put next to
+    edited ones.
     """
     folder = Path(os.path.expanduser(target))  # unlike Path's own it leaves unknown users alone
     version = medn_edu.__version__ if version is None else version

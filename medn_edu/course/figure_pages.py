@@ -1,7 +1,7 @@
 """The pages of ``medn-edu app``: an index, and for each explorer a small notebook.
 
-Voila shows the notebooks without their code, by a template of ours: its own one asks a server
-elsewhere for fonts, and its index is a list of file names.
+Voila shows the notebooks without their code, with a template of ours.  Its own template loads fonts
+from a server elsewhere, and its index is only a list of file names.
 """
 
 import html
@@ -97,7 +97,7 @@ def app_pages() -> dict[str, str]:
 
 
 def app_template() -> dict[str, str]:
-    """Return the files of the template that Voila shows the pages with, by name."""
+    """Return the files of the template that Voila uses for the pages, by name."""
     return {
         "conf.json": json.dumps({"base_template": "lab"}),
         "page.html": _PAGE,

@@ -30,7 +30,7 @@ def navigation(file: str) -> str:
 
 
 def course_map(prefix: str = "", here: str = "") -> str:
-    """Return the table of the course, whose chapters are linked but for the one in which it stands."""
+    """Return the table of the course with links to all chapters except the one that shows it."""
     rows = ["| chapter | minutes | afterwards you can |", "| --- | --- | --- |"]
     for each in CHAPTERS:
         name = f"**{each.slug}**" if each.slug == here else f"[{each.slug}]({prefix}{each.file})"

@@ -1,9 +1,9 @@
 """Which exercises a learner has solved: kept in a file next to the notebooks, and nowhere else.
 
-A check that says *right* notes it in ``medn-progress.json`` of the folder in which the notebook runs,
-if that is a folder of the course; scripts and other folders leave no trace.  ``progress()`` shows
-the table, ``progress().export("progress.csv")`` writes it for a lecturer or a spreadsheet, and
-``medn-edu progress`` does both from the command line.
+When a check says *right*, it makes a note in ``medn-progress.json``.  This file is in the folder in
+which the notebook runs, if that is a folder of the course.  Scripts and other folders leave no trace.
+``progress()`` shows the table, ``progress().export("progress.csv")`` writes it for a lecturer or a
+spreadsheet, and ``medn-edu progress`` does both from the command line.
 """
 
 import csv
@@ -130,18 +130,18 @@ def progress(folder: str | Path = ".") -> Progress:
 
 
 def note_solved(check: str, folder: str | Path = ".") -> str:
-    """Note in a folder of the course that an exercise is solved; return why if it could not be kept."""
+    """Note in a folder of the course that an exercise is solved; return why if this failed."""
     today = datetime.date.today().isoformat()
     return _note(Path(folder), lambda record: record["solved"].setdefault(check, today))
 
 
 def note_guess(question: str, guess: str, folder: str | Path = ".") -> str:
-    """Note what a learner predicts; return why if it could not be kept."""
+    """Note what a learner predicts; return why if this failed."""
     return _note(Path(folder), lambda record: record["guesses"].update({question: guess}))
 
 
 def noted_guess(question: str, folder: str | Path = ".") -> str | None:
-    """Return what a learner has predicted, if anything that can be read."""
+    """Return what a learner has predicted, if there is a readable note of it."""
     try:
         return _read(Path(folder))["guesses"].get(question)
     except ValueError:

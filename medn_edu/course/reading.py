@@ -1,4 +1,4 @@
-"""How long a chapter takes to read aloud: its words, and two minutes for whatever there is to try.
+"""How long a chapter takes to read aloud: its words, plus two minutes for each thing to try.
 
 Exercises and moving figures count two minutes each.  Hints, solutions and code are not read aloud.
 Somebody who stops to think takes about twice as long.
@@ -30,7 +30,7 @@ class Reading:
 
     @property
     def minutes(self) -> float:
-        """Minutes that it takes to read aloud, with those to try things."""
+        """Minutes that it takes to read aloud and to try things."""
         return self.words / WORDS_PER_MINUTE + MINUTES_TO_TRY * (self.exercises + self.explorers)
 
     @property

@@ -126,7 +126,7 @@ ROUTES = (
 
 
 def chapter(slug: str) -> Chapter:
-    """Return the chapter of a name."""
+    """Return the chapter with a given name."""
     for each in CHAPTERS:
         if each.slug == slug:
             return each

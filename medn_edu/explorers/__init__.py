@@ -1,8 +1,8 @@
 """Interactive figures, one file per subject: frame data, drawing, sentence, lessons and controls.
 
 `medn_edu.explorers.kit` has what they share: `Explorer`, its controls, films, and the style of all
-figures.  Only this room and the studies draw, and only this one knows widgets.
-Pictures of studies live with their study in `medn_edu.studies`.
+figures.  Only this subpackage and the studies draw, and only this one uses widgets.  Pictures of
+studies live with their study in `medn_edu.studies`.
 """
 
 from medn_edu.explorers.clearing import clearing

@@ -1,7 +1,8 @@
 """A noisy image clears, sweep by sweep: neighbouring pixels tell each other what they believe.
 
-Each pixel knows what its own value says, by the odds of the noise.  A coupling pays for neighbours with
-equal labels.  Where it is weak, noise stays.  Where it is strong, thin lines go with the noise.
+Each pixel starts from its own value, weighed by the odds of the noise.  A coupling rewards neighbours
+with equal labels.  If the coupling is weak, noise stays.  If it is strong, thin lines disappear with
+the noise.
 """
 
 import warnings

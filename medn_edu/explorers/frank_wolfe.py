@@ -1,8 +1,8 @@
 """Block-coordinate Frank-Wolfe on the three tiny words: labellings come and go, the gap closes.
 
-At the start each word's true labelling has all of ``C``.  A pass asks each word for the labelling
-with the largest margin violation, and raises its dual variable at the cost of the others.  The
-words are those of `medn_edu.theory.axi` with 18 weights, the passes those of
+At the start each word's true labelling has all of ``C``.  A pass finds, for each word, the labelling
+with the largest margin violation.  It raises the dual variable of that labelling and lowers the others.
+The words are those of `medn_edu.theory.axi` with 18 weights.  The passes are those of
 `medn_edu.solvers.block_frank_wolfe`, certified.
 """
 

@@ -1,8 +1,8 @@
 """From soft to hard on a square of nodes: what the local program becomes as the temperature falls.
 
 Its value lies above the log-partition, and at temperature 0 it is a linear program over the local
-polytope.  Where every cell of the square has an odd number of repelling edges that program has a corner
-that no labelling has, so its optimum stays above the best score, however cold it gets.
+polytope.  If every cell of the square has an odd number of repelling edges, the program has a corner
+that is not a labelling.  Its optimum then stays above the best score, however cold it gets.
 """
 
 import warnings

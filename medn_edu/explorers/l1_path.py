@@ -1,8 +1,9 @@
 """Weights that switch off along the path to L1-M3N.
 
-As lambda grows the Laplace MEDN becomes L1-M3N.  All the way its means are weights and its
-``eta / (2 sqrt(lam))`` is a dual point, so there are two bounds.  While they are ``gap`` apart, no
-weight of a solution is larger than ``gap / (1/2 - |eta / (2 sqrt(lam))|)``, so some must die.
+As lambda grows the Laplace MEDN becomes L1-M3N.  All along the path its means are weights for L1-M3N,
+and its ``eta / (2 sqrt(lam))`` is a dual point.  So there are two bounds.  While they are ``gap``
+apart, no weight of a solution is larger than ``gap / (1/2 - |eta / (2 sqrt(lam))|)``, so some weights
+must become zero.
 """
 
 from collections.abc import Callable, Mapping

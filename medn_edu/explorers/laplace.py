@@ -1,4 +1,4 @@
-"""The Laplace prior on paper: a mixture of bells, the price of a bound, two limits with their rates.
+"""Figures of the Laplace prior: a mixture of bells, what a bound loses, and two limits with their rates.
 
 A Laplace density is an average of normal ones (MEDN, Eq. 4): `draw_bells` stacks a few.  What the
 bound of variational learning loses depends on one variance (`draw_gaps`).  On logarithmic axes a

@@ -1,7 +1,7 @@
 """The lattice of a word: a column of labels for each letter, and the best path through it.
 
-A path's score adds up what each image says for its label and, times a *strength*, what the model
-says for each pair of neighbours.  At strength 0 every letter is read alone; as it grows the path
+A path's score adds up what each image says for its label and, times a *strength*, what the model says
+for each pair of neighbours.  At strength 0 every letter is read alone.  As the strength grows, the path
 jumps.
 """
 

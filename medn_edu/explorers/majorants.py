@@ -1,9 +1,9 @@
 """Algorithm 1 with one weight: its parabolas, what they touch and what they don't.
 
-The *true cost* of a mean is its divergence plus ``C max(0, 1 - mean)``.  Algorithm 1 (MEDN §5) puts
-a parabola in place of the divergence, see `medn_edu.theory.jensen_bound`.  The lowest of all its
-parabolas is the *bound*, at least 0.274 above the true cost.  Other parabolas touch the true cost
-itself and lead to the exact solution.  `medn_edu.theory.variational` has both kinds of iterations.
+The *true cost* of a mean is its divergence plus ``C max(0, 1 - mean)``.  Algorithm 1 (MEDN §5) puts a
+parabola in place of the divergence (see `medn_edu.theory.jensen_bound`).  The lower envelope of all its
+parabolas is the *bound*, which lies at least 0.274 above the true cost.  Other parabolas touch the true
+cost itself and lead to the exact solution.  `medn_edu.theory.variational` has both kinds of iterations.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,9 @@
 """A lattice of three letters, and how far its true labelling is ahead of all others.
 
 The best path is the prediction of MEDN Eq. (1).  P0 asks that the margin of the true labelling over
-every other one reaches its Hamming loss.  What is missing at the worst labelling is the slack.  That
-labelling is a best path, too, once the loss has added 1 to each node of a wrong label.
+every other one reaches its Hamming loss.  The slack is the amount by which the margin of the worst
+labelling falls short.  The worst labelling is a best path, too, once the loss has added 1 to each node
+with a wrong label.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 """Messages on a square of nine nodes: beliefs after each sweep, next to the exact marginals.
 
-The counting numbers form a family with two handles.  Each edge counts ``c_a`` times.  Each node
-counts once, less a share of what its edges count already: nothing is taken back by the paper's ones,
-everything by Bethe's and the tree-reweighted numbers (Hazan and Urtasun 2010, section 2.2 and Eq. 8).
+The counting numbers form a family with two handles.  Each edge counts ``c_a`` times.  Each node counts
+once, less a share of what its edges count already.  The paper's numbers subtract nothing.  Bethe's and
+the tree-reweighted numbers subtract all of it (Hazan and Urtasun 2010, section 2.2 and Eq. 8).
 """
 
 import warnings
@@ -35,7 +35,7 @@ _DEGREES = np.bincount(EDGES.ravel())
 
 @dataclass(frozen=True, eq=False)
 class MessagesFrame:
-    """Beliefs after a number of sweeps, and how the sweeps before and after them went."""
+    """Beliefs after a number of sweeps, and what happened in the sweeps before and after."""
 
     sweep: int
     node: np.ndarray  # belief that a node has label 1

@@ -1,7 +1,7 @@
 """A product on a page and its DOM tree, side by side, while messages rise and fall.
 
-Each node shows four bars, one for each attribute: by how much the best labelling that has the attribute
-in this node beats the best one without it there.  A leaf is a name, an image, a price, a description or
+Each node shows four bars, one for each attribute: the score of the best labelling with the attribute in
+this node, minus that of the best one without it.  A leaf is a name, an image, a price, a description or
 none of them.  An element is labelled with the set of attributes below it, so the bars mean the same
 everywhere.  The same leaves can be read as a flat chain, in document order.
 """

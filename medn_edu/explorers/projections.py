@@ -1,7 +1,7 @@
 """A point and its projections onto the L2 and the L1 ball (L1-M3N, Figure 1).
 
-The L2 projection scales the point.  The L1 projection takes the threshold theta from every
-magnitude, and what would become negative is 0.  So from four wedges of the plane it goes to a
+The L2 projection scales the point.  The L1 projection subtracts the threshold theta from every
+magnitude, and sets to 0 what would become negative.  So all points in four wedges of the plane go to a
 corner of the ball, where one weight is exactly 0.
 """
 

@@ -1,4 +1,4 @@
-"""The score of a labelling falls apart into its terms: three of ink, two of habit.
+"""The score of a labelling, split into its terms: three of ink, two of habit.
 
 The word is *axi* of `medn_edu.theory.axi`.  The reader chooses a labelling and both weights.  Each
 letter adds ``w_1`` times the ink of its label, and each pair of neighbours adds ``w_2`` if the script

@@ -42,7 +42,7 @@ _N_EDGE_TYPES = 16
 
 @dataclass(frozen=True, eq=False)
 class SentimentFrame:
-    """A sentence, and the label of each phrase that is best by what is known after a number of steps."""
+    """A sentence, and the best label of each phrase given what is known after a number of steps."""
 
     parse: Parse
     labels: np.ndarray  # codes, 0 to 4, or 5 where nothing is known

@@ -1,8 +1,9 @@
 """The soft-max of the word *axi*, cooled down to the maximum (Hazan and Urtasun 2010, Eq. (2)).
 
-The loss at temperature epsilon lies in a band of width ``epsilon log 27`` above the hinge.  Its
-slope is an expectation under a distribution (Eq. (5)) whose marginals sharpen as epsilon falls.  At
-0 the maximum is taken, and the distribution is even over all labellings that attain it.
+The loss at temperature epsilon lies in a band of width ``epsilon log 27`` above the hinge.  Its slope
+is an expectation under a distribution (Eq. (5)) whose marginals sharpen as epsilon falls.  At
+temperature 0 the soft maximum is the maximum, and the distribution is uniform over all labellings that
+attain it.
 """
 
 from collections.abc import Callable

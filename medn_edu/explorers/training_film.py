@@ -1,8 +1,8 @@
 """A training run as a film: margins, dual variables, errors and bounds move together.
 
 Ten words of the script of `medn_edu.theory.axi`, each badly written in its own way, train an M3N with
-18 weights: each label has weights of its own.  The solver is `medn_edu.solvers.block_frank_wolfe`; a
-frame is one of its passes, certified.  Another 300 words are only read.
+18 weights: each label has weights of its own.  The solver is `medn_edu.solvers.block_frank_wolfe`, and
+a frame is one of its passes, certified.  Another 300 words are only used to count errors.
 """
 
 from collections.abc import Callable

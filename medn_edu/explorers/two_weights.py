@@ -1,8 +1,8 @@
-"""The word *axi* under any prior: a posterior over two weights, and the mean that the margins bind.
+"""The word *axi* under any prior: a posterior over two weights whose mean must meet the margins.
 
-P1 puts its margins on the *mean* of a distribution, and the best distribution is a tilted prior
-(Theorem 2).  With two weights all of it can be drawn: density, mean and mode, a half-plane for each
-labelling, and the dual variables, which are positive only where the line passes through the mean.
+P1 puts its margin constraints on the *mean* of a distribution, and the best distribution is a tilted
+prior (Theorem 2).  With two weights all of it can be drawn: density, mean and mode, a half-plane for
+each labelling, and the dual variables, which are positive only where the line passes through the mean.
 `medn_edu.theory.two_weights` solves the problem.
 """
 

@@ -1,8 +1,8 @@
 """Viterbi's algorithm on the word *axi*, cell by cell, and what each step does to the 27 paths.
 
-A cell is a label of a letter.  Of all paths that reach it, Viterbi keeps the best: what comes later
-adds the same to each of them.  So a path that loses once can never win.  Nine cells are filled, from
-the first letter to the last; then three steps lead back.
+A cell is a label of a letter.  Viterbi keeps only the best of all paths that reach it, because what
+comes later adds the same to each of them.  So a path that loses once can never win.  Nine cells are
+filled, from the first letter to the last.  Then three steps lead back.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The cutting plane method in a plane: two words, two features, and a working set that grows.
 
-Algorithm 1 of L1-M3N keeps few of the planes whose maximum is the cost.  What the linear program
-over these working sets pays is a *lower* bound, and what its solution really costs an *upper* one.
+Algorithm 1 of L1-M3N keeps few of the planes whose maximum is the cost.  The optimum of the linear
+program over these working sets is a *lower* bound.  The true cost of its solution is an *upper* bound.
 The words have five letters, two labels and no transitions, so that only two weights count.
 """
 

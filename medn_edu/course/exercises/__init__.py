@@ -1,6 +1,6 @@
 """Checks of the notebooks' exercises: one module per notebook, and in it one declaration per exercise.
 
-What an exercise asks, its praise and its hints lie in the TOML file of the same name.
+The question of an exercise, its praise and its hints are in the TOML file of the same name.
 
 A check prints one line and never raises, whatever it is given.
 """

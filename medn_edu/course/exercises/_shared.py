@@ -78,7 +78,7 @@ def soft_best(node: np.ndarray, edge: np.ndarray, epsilon: float) -> float:
 
 
 def bisect(goes_on: Callable[[float], bool], low: float, high: float) -> float:
-    """Return where, between two numbers, a condition ceases to hold."""
+    """Return the point between two numbers at which a condition stops being true."""
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if goes_on(middle) else (low, middle)
@@ -86,10 +86,11 @@ def bisect(goes_on: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def lists_labellings(answer: Callable[[np.ndarray, np.ndarray], Any]) -> bool:
-    """Tell whether a function goes through all 4^9 labellings of a word, by the time it takes.
+    """Judge from its running time whether a function goes through all 4^9 labellings of a word.
 
-    A table takes less than a millisecond, plain loops included, a list of the labellings a second.
-    The limit is far from both, and who is over it may try again: the computer may have been busy.
+    A table takes less than a millisecond, even with plain loops.  A list of the labellings takes a
+    second.  The limit is far from both.  A function that exceeds it gets another try, because the
+    computer may have been busy.
     """
     rng = np.random.default_rng(3)
     node, edge = rng.normal(size=(9, 4)), rng.normal(size=(4, 4))

@@ -1,7 +1,7 @@
 """Exercises as declarations: the right answer and the typical mistakes.
 
-What to say to each lies in a TOML file next to the chapter's module, joined by the names of checks and
-of mistakes.
+The reply to each of them is in a TOML file next to the chapter's module, under the name of the check or
+of the mistake.
 
 A check is called with a learner's answer, says one sentence and never raises, whatever it is given: *not
 yet* for an untouched stub or a function that returns None, *right* with the reason, or *not quite* with
@@ -28,7 +28,7 @@ CARET = "did you write `^`? In Python a power is written `**`, and `^` compares 
 
 @dataclass(eq=False, repr=False)
 class Check(ABC):
-    """An exercise: its right answer in Python, its words from the TOML file next to its module."""
+    """An exercise: its right answer in Python, and its words from the TOML file next to its module."""
 
     _: KW_ONLY
     right: Any
@@ -39,7 +39,7 @@ class Check(ABC):
     hints: dict[str, str] = field(default_factory=dict)  # said to mistakes, by their names
 
     def give_words(self, name: str, words: dict[str, Any]) -> None:
-        """Take over the name and the words, once a check is collected."""
+        """Set the name and the words, once a check is collected."""
         self.name = name
         may = {"asks", "praise", "hints", "nearly", "otherwise", "too_small", "too_large"}
         may &= vars(self).keys()
@@ -84,11 +84,11 @@ class Check(ABC):
 
 @dataclass(eq=False, repr=False)
 class Number(Check):
-    """A number: an integer has to be met exactly, other numbers as `agrees` says.
+    """A number: an integer must be matched exactly, other numbers as closely as `agrees` asks.
 
     A hint belongs to the number that is its key, or to the one computed under that name; a mistake
-    named `caret`, which has `^` for a power, brings its own.  Other numbers are told in which way they
-    are off.
+    named `caret`, which uses `^` for a power, has a hint of its own.  For any other number the hint
+    says in which way it is off.
     """
 
     _: KW_ONLY
@@ -149,10 +149,10 @@ def agrees(value: float, right: float) -> bool:
 
 @dataclass(eq=False, repr=False)
 class Function(Check):
-    """A function, compared on cases with a right one and with others that make a mistake.
+    """A function, compared case by case with a right one and with others that make a mistake.
 
-    A hidden mistake is one that the cases do not show: its second part tells whether a function that is
-    right on the cases makes it.
+    A hidden mistake is one that the cases do not show.  Its second part says whether a function that is
+    right on the cases makes this mistake.
     """
 
     _: KW_ONLY
@@ -210,7 +210,7 @@ class Function(Check):
 
 @dataclass(eq=False, repr=False)
 class Choice(Check):
-    """One letter of several; every wrong one has a hint of its own."""
+    """One of several letters; every wrong one has a hint of its own."""
 
     _: KW_ONLY
     expected: str = "one letter in quotes, such as 'a'"
@@ -234,7 +234,7 @@ class Choice(Check):
 class Judged(Check):
     """An answer of another kind: its own judge says what is wrong with it, if anything.
 
-    A judge may fail on what is not of the kind that is expected; the learner is told of that kind.
+    A judge may fail on an answer of the wrong kind.  The learner then reads which kind is expected.
     """
 
     _: KW_ONLY
@@ -249,7 +249,7 @@ class Judged(Check):
 
 
 def differs(right: Answer, *cases: tuple[Any, ...]) -> Callable[[Answer], bool]:
-    """Return what tells whether a function differs from the right one on these cases, or fails there."""
+    """Return a test of whether a function differs from the right one, or fails, on these cases."""
 
     def shows(answer: Answer) -> bool:
         try:

@@ -18,8 +18,8 @@ check_excess = Number(right=0.25)
 def faulty_run() -> str:
     """Return the printout of a run on the three tiny words that has a mistake in it.
 
-    It is that of the notebook, but a step goes as far as the dual rises: beyond 1, where a dual variable
-    becomes negative.
+    It is the notebook's run, except that each step goes on as long as the dual rises.  This leads
+    beyond step size 1, where a dual variable becomes negative.
     """
     problem = axi_problem(LaplacePrior(4.0), LinearSlack(1.0))
     F, losses, steps = problem.differences, problem.losses, np.linspace(0, 2, 2001)

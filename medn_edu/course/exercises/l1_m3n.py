@@ -11,7 +11,7 @@ check_threshold = Number(right=0.15, mistakes={"factor": 1 / 1.3})
 
 
 def faulty_rounds(n_rounds: int = 7) -> str:
-    """Return the printout of a cutting plane run that keeps the newest labellings only.
+    """Return the printout of a cutting plane run that keeps only the newest labellings.
 
     It is the notebook's run, on the same eight chains with C = 0.2, but it forgets its working sets.
     """

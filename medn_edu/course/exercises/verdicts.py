@@ -23,7 +23,7 @@ def show(verdict: str, text: str) -> None:
 
 
 def as_html(verdict: str, text: str) -> str:
-    """Return a verdict for a notebook; what learners gave is text there, never HTML."""
+    """Return a verdict for a notebook.  A learner's answer is shown as text, never as HTML."""
     from medn_edu.explorers.kit import palette  # and matplotlib with it: only where it is shown
 
     symbol, name = _LOOKS[verdict]

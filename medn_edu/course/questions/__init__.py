@@ -1,8 +1,8 @@
 """Predict, then look: questions that a learner answers before an explorer does.
 
-A question shows its choices.  A guess is kept with the learner's progress, and the explorer below then
-answers.  What happens is computed, not written down, and stays folded.  Without widgets a question is
-answered by calling it: ``predict_jump("b")``.
+A question shows its choices.  A guess is kept with the learner's progress, and then the explorer below
+shows the answer.  The right answer is computed, not written down, and stays folded.  Without widgets
+you answer a question by calling it: ``predict_jump("b")``.
 """
 
 from medn_edu.course.questions import algorithms, basics, temperatures

@@ -66,5 +66,5 @@ class Question:
 
 
 def nearest(found: float, *values: float) -> int:
-    """Return the place of the value that is nearest to what was found."""
+    """Return the position of the value that is nearest to the one found."""
     return min(range(len(values)), key=lambda place: abs(values[place] - found))

@@ -14,7 +14,7 @@ MOST_VALUES = 2001
 
 
 def true_minus(text: str) -> str:
-    """Return a text whose negative numbers have a minus sign, and not a hyphen."""
+    """Return a text with a real minus sign, not a hyphen, in front of negative numbers."""
     return re.sub(r"(?<![\w.)\]-])-(?=[\d.∞])", "\N{MINUS SIGN}", text)
 
 
@@ -48,7 +48,7 @@ class Control:
     per_second: float = 6.0
 
     def position(self, value: Any) -> int:
-        """Return the position of ``value``: the nearest one of a slider, the equal one elsewhere.
+        """Return the position of ``value``: for a slider the nearest value, otherwise the equal one.
 
         Raises `ValueError` if there is no such value.
         """
@@ -58,7 +58,7 @@ class Control:
 
 
 class Slider(Control):
-    """A slider from ``low`` to ``high``; of whole numbers if all three numbers are.
+    """A slider from ``low`` to ``high``.  If all three numbers are whole, so are its values.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ class Slider(Control):
 
 
 class Time(Control):
-    """A slider whose pictures can also be played; an explorer has at most one.
+    """A slider that can also be played as a film; an explorer has at most one.
 
     Parameters
     ----------
     low, high, step, value, label
-        As of a `Slider`.
+        As for a `Slider`.
     per_second : float
         How many pictures are played per second.
 

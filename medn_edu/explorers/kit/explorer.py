@@ -1,9 +1,9 @@
 """`Explorer`: a matplotlib figure that responds when a learner moves a slider.
 
-The figure is drawn once.  A move changes its artists in place and renders one PNG, which the
-browser swaps in.  The browser asks for one picture at a time, and then for the newest values.  One
-control may be the *time*, which is played in the browser without the kernel.  Where no kernel runs
-the saved output holds the last picture and its sentence.
+The figure is drawn once.  A move changes its artists in place and renders one PNG, which the browser
+swaps in.  The browser asks for one picture at a time.  When that has arrived, it asks for the newest
+values.  One control may be the *time*, which the browser plays without the kernel.  If no kernel runs,
+the page shows the last picture and its sentence, which are part of the saved output.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Lesson:
     fact : str
         What is then true, in one sentence.
     holds : callable
-        ``holds(**values)`` computes whether it is; tests call it.
+        ``holds(**values)`` computes whether the fact is true.  Tests call it.
     """
 
     move: Mapping[str, Any]
@@ -72,13 +72,13 @@ class Lesson:
 
 
 def lesson(fact: str, move: Mapping[str, Any]) -> Callable[[Callable[..., bool]], Lesson]:
-    """Make a `Lesson` of the function below, so that fact, move and check are in one place."""
+    """Turn the decorated function into a `Lesson`, so that fact, move and check are in one place."""
     return lambda holds: Lesson(move, fact, holds)
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """An explorer on its own: a page of ``medn-edu app``, tested with all others."""
+    """An explorer on its own page of ``medn-edu app``; the tests go through all of them."""
 
     title: str
     chapter: str  # that explains it, by its name in the syllabus
@@ -121,7 +121,7 @@ class Explorer:
     lessons : sequence of Lesson
         What the moves teach.
     name : str
-        Name of saved animations, without ending.
+        File name of saved animations, without its extension.
     **controls : Control, tuple, list or bool
         What can be moved: ``(low, high, step)``, a list of choices, True or False, or a `Slider`,
         `Time`, `Choice` or `Check`.
@@ -235,7 +235,7 @@ class Explorer:
         return self._frames[key]
 
     def stack(self, along: str | None = None) -> list[Frame]:
-        """Return a picture for every value of one control, the others as they are.
+        """Return a picture for every value of one control, while the others stay as they are.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class Explorer:
         Parameters
         ----------
         path : path-like
-            Where to; the ending decides the format.
+            Where to save it.  The extension decides the format.
         along : str, optional
             The control; by default the time, or else the one with most values.
         per_second : float, optional
@@ -278,8 +278,8 @@ class Explorer:
         Raises
         ------
         ValueError
-            If the ending is another one, the control is not known, or ``.mp4`` is asked for where the
-            library ``av`` is missing (``pip install 'medn_edu[lab]'`` brings it).
+            If the extension is neither of these, there is no such control, or an ``.mp4`` needs the
+            library ``av`` and it is missing (``pip install 'medn_edu[lab]'`` installs it).
         """
         frames = self.stack(along)
         rate = per_second or self._controls[along or self._animated].per_second

@@ -1,8 +1,8 @@
-"""Animations as files: pictures joined to an endless GIF, or to an MP4 film.
+"""Animations as files: pictures joined into an endless GIF or an MP4 film.
 
-A GIF plays wherever pictures are shown.  An MP4 has all colours and can be paused.  The library
-``av`` compresses it (``pip install 'medn_edu[lab]'``), in one thread and without dates, so that the
-same pictures give the same film but for a few bytes.
+A GIF plays wherever pictures are shown.  An MP4 has all colours and can be paused.  The library ``av``
+compresses it (``pip install 'medn_edu[lab]'``), in one thread and without dates, so the same pictures
+give the same film up to a few bytes.
 """
 
 import io
@@ -29,11 +29,11 @@ def save_film(path: str | pathlib.Path, pngs: Sequence[bytes], per_second: float
 
 
 def gif(pngs: Sequence[bytes], per_second: float, *, alike: int = 10) -> bytes:
-    """Join pictures to an endless animation with one palette, which keeps still parts still.
+    """Join pictures into an endless animation with one palette, which keeps still parts still.
 
-    Pictures that are alike in a row become one that lasts.  Colours that differ by at most ``alike`` in
-    red, green and blue become one; with fewer colours the file is smaller.  Neighbouring greys of
-    handwriting differ by 13.  The format counts hundredths of a second.
+    Equal pictures in a row become one picture that is shown for longer.  Colours that differ by at most
+    ``alike`` in red, green and blue become one, because fewer colours make the file smaller.
+    Neighbouring greys of handwriting differ by 13.  The format measures time in hundredths of a second.
     """
     pictures = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
     chosen = pictures[:: max(1, len(pictures) // 6)]
@@ -73,9 +73,9 @@ def _palette(sample: Image.Image, alike: int) -> list[int]:
 
 
 def mp4(pngs: Sequence[bytes], per_second: float) -> bytes:
-    """Join pictures to a film that browsers and slides play (H.264, 4:2:0).
+    """Join pictures into a film that browsers and slides play (H.264, 4:2:0).
 
-    An odd width or height gains a white line, as the format wants even ones.
+    The format needs an even width and height, so a white line is added to an odd one.
     """
     try:
         import av

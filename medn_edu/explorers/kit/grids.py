@@ -33,8 +33,8 @@ def square(coupling: float, evidence: float, two_repel: bool) -> Potentials:
     """Return the potentials of the square.
 
     A node scores ``evidence`` times its own number for label 1, and minus that for label 0.  An edge
-    scores ``coupling`` if its ends have equal labels, and minus that if not; a repelling one the other
-    way round.
+    scores ``coupling`` if its ends have equal labels, and minus that if not.  For a repelling edge it
+    is the other way round.
     """
     node = evidence * np.stack([-EVIDENCE, EVIDENCE], axis=1)
     signs = np.where(REPELLING & two_repel, -1.0, 1.0)
@@ -44,8 +44,8 @@ def square(coupling: float, evidence: float, two_repel: bool) -> Potentials:
 def draw_square(ax: Axes) -> Callable[[np.ndarray, Sequence[str], bool], None]:
     """Draw the square: blue nodes believe in label 1, vermilion ones in label 0, pale ones in neither.
 
-    What is returned shows beliefs of label 1, a second line of text for each node, and whether two
-    edges repel.
+    The function returned updates the drawing.  It takes the beliefs in label 1, a second line of text
+    for each node, and whether two edges repel.
     """
     places = np.stack(np.divmod(np.arange(SIDE * SIDE), SIDE)[::-1], axis=1).astype(float)
     lines = [ax.plot(*places[ends].T, zorder=0)[0] for ends in EDGES]

@@ -1,9 +1,9 @@
-"""Pictures that follow each other, quickly: what stands still is drawn once.
+"""Many pictures in quick succession: whatever does not move is drawn only once.
 
-`Layers` keeps two pictures, of what is below and what is above all that moves, and draws only what
-moves between them.  Matplotlib marks changed artists as stale, which tells what moves.  An axes
-whose limits change is drawn anew as a whole.  Figures that are not plain axes side by side are
-drawn whole, every time.
+`Layers` keeps two pictures: one of everything below the moving artists and one of everything above
+them.  Only the moving artists are drawn anew between the two.  Matplotlib marks changed artists as
+stale, which shows what moves.  If the limits of an axes change, the whole axes is drawn again.  Figures
+that are not plain axes side by side are drawn as a whole every time.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Handwritten words with the labels that models gave them.
 
 Each word is a row of letter images, its true labels above and a line of labels per model below.  A
-wrong label is vermilion, bold and framed: it shows in grey print too, and can still be read.
+wrong label is vermilion, bold and framed, so it also shows in grey print and can still be read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,9 +41,9 @@ def draw_words(
     true : sequence of label sequences
         The true labels of each word.
     predicted : sequence of label sequences, or dict from model name to such, optional
-        Labels given by one model, or by several, whose names then stand at the left.
+        Labels given by one model, or by several.  The names of several models are written at the left.
     letters_per_line : int, default=20
-        Words flow into lines of about so many letters.
+        Words flow into lines of about this many letters.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def draw_bounds(ax: Axes, size: float) -> Callable[[np.ndarray, np.ndarray], Non
 
 
 def put(artist: Artist, **look: Any) -> None:
-    """Set what differs from what was put last: what is set to the same again would count as moving."""
+    """Set only properties that differ from the last call, as setting one again counts as moving."""
     last: dict[str, Any] = vars(artist).setdefault("_put", {})
     artist.set(**{key: value for key, value in look.items() if last.get(key, last) != value})
     last.update(look)
@@ -48,7 +48,7 @@ def put(artist: Artist, **look: Any) -> None:
 def letter_panels(axes: Iterable[Axes], **look: Any) -> None:
     """Put (a), (b), … in front of the panels' titles, in their order, so that captions can name them.
 
-    ``look`` is that of titles, such as ``fontsize=9``, where it is not the usual one.
+    ``look`` changes how the titles look, for example ``fontsize=9``.
     """
     with styled():
         for k, ax in enumerate(axes):
@@ -59,8 +59,9 @@ def label_ends(*axes: Axes, size: float = 9) -> None:
     """Write the name of each curve to the right of its panel, level with the curve's last point.
 
     Names that would cover each other move apart by as little as possible, and a thin line leads each
-    one to its point.  This replaces a legend: it takes the curves that have a label.  Call it when all
-    has been drawn, as later changes of limits or titles would move the curves away from their names.
+    one to its point.  This replaces a legend and, like a legend, names only the curves that have a
+    label.  Call it when everything has been drawn, because later changes of limits or titles would move
+    the curves away from their names.
     """
     with styled():
         placed = {ax: _names_at_ends(ax, size) for ax in axes}
@@ -98,7 +99,7 @@ def _names_at_ends(ax: Axes, size: float) -> list[Any]:
 
 
 def readable(colour: str) -> str:
-    """Return a colour for text: the given one, made as dark as it takes to be read on white.
+    """Return a colour for text: the given one, darkened until it can be read on white.
 
     >>> readable(palette.BLUE) == palette.BLUE.lower(), readable(palette.ORANGE)
     (True, '#8e6d1b')

@@ -18,7 +18,8 @@ SAVED_DPI = 150  # of figures in files, as the style sheet has it
 def show_with_caption(picture: Any, caption: str) -> None:
     """Show a picture, and its caption as an output of its own.
 
-    So the caption is seen while a kernel runs, in the saved notebook and in every page made of it.
+    This way the caption shows while a kernel runs, in the saved notebook and in every page made from
+    it.
     """
     from IPython.display import display
 
@@ -32,8 +33,8 @@ def show_with_caption(picture: Any, caption: str) -> None:
 class Picture:
     """A figure and its description, as the output of a notebook cell.
 
-    The saved notebook holds the picture and, as text, the description, which pages without
-    pictures show and tests compare.
+    The saved notebook holds the picture and, as text, its description.  Pages without pictures show the
+    description, and tests compare it.
 
     Parameters
     ----------
@@ -101,9 +102,10 @@ class SavedPicture:
 
 
 def small_png(png: bytes, *, many: bool = False) -> bytes:
-    """Return a picture with 256 colours, which are enough for a drawing, and a third of the bytes.
+    """Return a picture with 256 colours: enough for a drawing, and a third of the bytes.
 
-    Of many drawings together an octree keeps the colours of small areas, at the price of pale shades.
+    For many drawings together an octree keeps the colours of small areas, at the expense of pale
+    shades.
     """
     buffer = io.BytesIO()
     method = Image.Quantize.FASTOCTREE if many else Image.Quantize.MEDIANCUT

@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 class QuestionView(anywidget.AnyWidget):
-    """Choices in the page.  ``note(i)`` is called with each guess, and returns what is said to it."""
+    """Choices in the page.  ``note(i)`` is called with each guess, and returns the reply."""
 
     _esm = HERE / "question.js"
     _css = HERE / "question.css"

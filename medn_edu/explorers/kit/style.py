@@ -127,7 +127,7 @@ def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A figure that belongs to nobody else.
+        A figure that no other code holds.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
 
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Save a figure in one step, the same bytes for the same picture.
+    """Save a figure in one step.  The same picture always gives the same bytes.
 
     Parameters
     ----------
@@ -173,9 +173,9 @@ def series_style(name: str) -> dict[str, Any]:
     Parameters
     ----------
     name : str
-        Name of the model; ``"M3N 20 passes"`` is M3N dotted and with half-filled markers,
-        ``"M3N at its optimum"`` and ``"M3N, mean slack"`` with hollow ones.  Models without a style of
-        their own share a grey one.
+        Name of the model; ``"M3N 20 passes"`` is M3N dotted and with half-filled markers, ``"M3N at its
+        optimum"`` and ``"M3N, mean slack"`` with hollow ones.  Models that have no style of their own
+        share a grey one.
 
     Returns
     -------

@@ -16,9 +16,9 @@ def tree_places(parents: Sequence[int], widths: Sequence[float], row: float = 1.
     ----------
     parents : sequence of int
         The parent of each node, -1 at the root.  Parents come before their children, and children in
-        the order in which they stand side by side.
+        their order from left to right.
     widths : sequence of float
-        The room that each leaf takes; those of other nodes don't count.
+        The width that each leaf takes up.  The widths of other nodes are ignored.
     row : float, default=1.0
         The distance of a node from the highest of its children.
 
@@ -65,9 +65,9 @@ def draw_tree(
     parents : sequence of int
         The parent of each node, as in `tree_places`.
     texts : sequence of str
-        What stands in each node; lines end with a newline.
+        The text of each node.  A newline starts a new line.
     edge_texts : sequence of str, optional
-        What stands next to the edge above each node.
+        The text next to the edge above each node.
     marked : sequence of int, optional
         Nodes that are drawn with a thick frame.
     """
@@ -102,5 +102,5 @@ def draw_tree(
 
 
 def step_text(step: int, n_steps: int) -> str:
-    """Say where a film of so many steps is; others that share its slider may be longer."""
+    """Say how far a film of ``n_steps`` steps is.  Other films on the same slider may be longer."""
     return f"step {step} of {n_steps}" if step <= n_steps else f"step {step}: done after {n_steps}"

@@ -41,7 +41,7 @@ class WhatToSee:
         return "\n".join(f"{self.move(each)}: {each.fact}" for each in self.explorer.lessons)
 
     def move(self, lesson: Lesson) -> str:
-        """Return what a lesson moves away from the start, as a phrase: what to set and to tick."""
+        """Return a phrase that says what to set and tick to get from the start to a lesson."""
         settings, others = [], []
         boxes: dict[str, list[str]] = {"tick": [], "untick": []}
         for key, control in self.explorer.controls.items():

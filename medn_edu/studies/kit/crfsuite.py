@@ -7,8 +7,8 @@ from typing import Any
 def crfsuite_trainer(penalty: str, **settings: Any) -> Any:
     """Return a trainer of the model of `CRF` with ``lam=1``: all features, all transitions.
 
-    Its ``history`` has, for each iteration, the time by the clock and that of the processor at its end,
-    and the loss it reached, which has the penalty in it as our objective has.
+    Its ``history`` has, for each iteration, the clock time and the processor time at its end, and the
+    loss it reached.  This loss includes the penalty, as our objective does.
     """
     import pycrfsuite
 

@@ -16,7 +16,7 @@ LapMEDN, exact and variational  ``C`` of 0.1, 1, 10, 100               6 ``lam``
 
 **Which samples judge.**  Each model trains at each point with the whole training set, and is judged on
 samples of the same data set that neither train nor test: 200 sequences of the same random CRF, or the
-words of a fold that are in no draw.  Where there are none, a part of the training set judges.
+words of a fold that are in no draw.  If there are no such samples, a part of the training set judges.
 
 **Why LapMEDN needs two.**  With ``alpha = C a`` its dual is
 ``C [sum a loss + (1/C) sum log(1 - (C^2 / lam) z^2)]``, so ``C`` is the shape.  As ``C`` goes to 0 with
@@ -25,9 +25,9 @@ fixed it becomes the L1-M3N with ``C = c``.  Its ``lam = 2 C / c_2 + (C / (2 c_1
 ``c_1`` go through the constants of M3N and of L1-M3N, cover both limits.
 
 A path whose best point is one of its ends grows until that point lies inside, by at most `EXTEND`
-points.  Shapes are not extended: the models beyond their ends are others of the comparison.  Where fits
-close to the L1 norm would take too long, LapMEDN goes without ``C`` of 100, and tries eight ``lam`` with
-each other ``C``.
+points.  Shapes are not extended, because the models beyond their ends are part of the comparison
+anyway.  If fits close to the L1 norm would take too long, LapMEDN leaves out ``C`` of 100 and tries
+eight ``lam`` with each of the other ``C``.
 """
 
 from collections import Counter
@@ -200,7 +200,7 @@ def once(name: str, given: Model, chooses: Model) -> Model:
 
 
 def ending_after(n_passes: int) -> dict[str, Model]:
-    """Return the models of `FAIR_MODELS`, but fits of LapMEDN end after so many passes at the latest.
+    """Return the models of `FAIR_MODELS`, with a limit on the number of passes in LapMEDN's fits.
 
     Close to the L1 norm (``C`` of 100) fits may take a thousand passes and many minutes.
     """
@@ -221,8 +221,8 @@ SIX_LAM = {f"{name}, six lam": name for name in ("L2-CRF", "L1-CRF")}
 def six_lam_crfs(tol: float = 2e-2) -> dict[str, Model]:
     """Return CRFs that choose among the papers' constants, by 5-fold CV inside the training part.
 
-    While they choose they are trained to gaps of ``tol``, in 100 iterations at most: at ``lam`` of 0.01
-    gaps close late, and errors have long settled.
+    While they choose, they are trained to gaps of ``tol`` in at most 100 iterations.  At ``lam`` of
+    0.01 gaps close late, long after the errors have settled.
     """
     choice = partial(Selected, n_folds=5, tol=tol, max_iter=100)
     return {
@@ -236,7 +236,7 @@ def six_lam_crfs(tol: float = 2e-2) -> dict[str, Model]:
 
 
 def choosing(model: str, n_train: int, scale: str) -> tuple[tuple[str, float], ...]:
-    """Return the parameters of a model that chooses: so many samples train while others judge."""
+    """Return the parameters of a model that chooses: how many samples train while the others judge."""
     return () if model == "CRF" else (("blocks", n_train), *TRIED[scale])
 
 
@@ -254,7 +254,7 @@ CHOICE_COLUMNS = ("n_extended", "at_end")
 
 
 def measure_choice(spec: FitSpec, model: Any) -> dict[str, Any]:
-    """Note how many points were added, and whether the best one still was at an end."""
+    """Note how many points were added, and whether the best point was still at an end."""
     del spec
     if not isinstance(model, Selected):
         return {}

@@ -49,8 +49,8 @@ def draw_grouped_errors(
 ) -> None:
     """Draw errors as a group of markers for each number of training samples.
 
-    Markers stand side by side, in the order of the curves, so that many models can be told apart; a
-    line through each is the curve's deviation, to both sides.
+    Markers are side by side, in the order of the curves, so that many models can be told apart.  A line
+    through each marker shows one deviation to both sides.
     """
     sizes = sorted({int(n) for curve in curves for n in curve.x})
     step = 0.84 / max(len(curves), 1)
@@ -138,8 +138,8 @@ def draw_against_constant(
 ) -> None:
     """Draw means against a constant on a logarithmic axis, with one standard deviation as spread.
 
-    Constants of unlike algorithms cannot be compared, so each kind has a panel of its own; panels that
-    show the same quantity share the axis to the left.
+    Constants of different algorithms cannot be compared, so each kind has a panel of its own.  Panels
+    that show the same quantity share the axis on the left.
     """
     with styled():
         ax.set_xscale("log")
@@ -191,9 +191,9 @@ def draw_dots(
     cells: Sequence[tuple[float, float]] = (),
     size: float = 560,
 ) -> None:
-    """Draw a table of weights as dots whose area tells the size and whose colour tells the sign.
+    """Draw a table of weights as dots: the area shows the size and the colour the sign.
 
-    Each line of the table stands at one of the heights.  Small grey dots are zeros, and grey squares
+    Each line of the table is drawn at one of the heights.  Small grey dots are zeros, and grey squares
     mark the given cells.
     """
     largest = np.nanmax(np.abs(weights))

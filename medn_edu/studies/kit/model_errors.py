@@ -2,17 +2,17 @@ r"""Errors of models in a study: curves against size, and every single repetitio
 
 A study repeats each of its fits: on ten random CRFs, or on ten folds.  Two questions can be asked of
 such a table, and they have different answers.  How large is a model's error?  Its mean over the
-repetitions has the standard error :math:`s/\sqrt n`, where :math:`s` is the deviation over
-repetitions; hard repetitions are hard for every model, so :math:`s` is large.  Which of two models errs
-less?  Both had the same training sets and the same test parts, hence it is the differences, repetition
-by repetition, whose mean is asked for, and what is hard for both cancels:
+repetitions has the standard error :math:`s/\sqrt n`, where :math:`s` is the deviation over repetitions.
+Hard repetitions are hard for every model, so :math:`s` is large.  Which of two models errs less?  Both
+had the same training sets and the same test parts.  So the answer is the mean of the differences,
+repetition by repetition, in which whatever is hard for both cancels:
 
 .. math:: \operatorname{var}(a - b) = \operatorname{var}(a) + \operatorname{var}(b)
           - 2 \operatorname{cov}(a, b).
 
-So the intervals of two errors may overlap widely where that of their difference is far from zero.
-`study_errors` arranges raw rows, and `browser_frame` computes errors, or differences to a reference
-model, for the figure of `medn_edu.studies.browser`.
+So the intervals of two errors may overlap widely although the interval of their difference is far from
+zero.  `study_errors` arranges raw rows, and `browser_frame` computes errors, or differences to a
+reference model, for the figure of `medn_edu.studies.browser`.
 """
 
 import re
@@ -102,8 +102,8 @@ class Interval:
 def mean_interval(repetitions: Iterable[Score]) -> Interval:
     r"""Return the mean of repetitions with its interval of 95 %.
 
-    It is Student's, :math:`\bar v \pm t\, s / \sqrt n`, or that of a bootstrap over repetitions and
-    word types where scores tell of these.
+    It is Student's interval, :math:`\bar v \pm t\, s / \sqrt n`.  If the scores are given per word
+    type, it is that of a bootstrap over repetitions and word types.
     """
     found = np.array(list(repetitions), dtype=np.float64)
     if not len(found):

@@ -21,7 +21,8 @@ The temperature 0.5 is half way between M3N (0) and a CRF with a margin (1); 0.2
 the one before: larger ones might be better still, but its fits take the longest of all. The variational
 LapMEDN has the constants of the exact one, so that the two can be compared; its error is then 0.323, as
 low as any on the same grid.  Spike and slab (a hundredth or a tenth of N(0, 0.1) or N(0, 0.3); C of 1,
-3) reads no better, 0.327 at best, and so is not among the models. The digits were not asked.
+3) reads no better, 0.327 at best, and so is not among the models. The digits played no part in these
+choices.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +47,7 @@ class Model:
 
 
 class PerLetter(BaseEstimator):
-    """Logistic regression of each letter by itself, to show what the neighbours are worth."""
+    """Logistic regression on each letter alone, to show how much the neighbours help."""
 
     def __init__(self, C: float = 1.0, n_jobs: int = 1) -> None:
         self.C = C

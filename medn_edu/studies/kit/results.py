@@ -1,16 +1,17 @@
 """The results of a study in a folder: the rows of every finished fit, kept at once.
 
-``results.csv`` has the rows, sorted by the keys of their fits.  How long these took stands line by line
-in a file of its own, ``timings.csv``, by the clock and by the processor: times differ from run to run,
-results do not.  A fit that fails is a row with its error; the next run tries it again.  So it does with
-rows that another version of this package, a model with other settings or an earlier revision of the
-study has made.  Rows of fits that a run does not ask for stay as they are.
+``results.csv`` has the rows, sorted by the keys of their fits.  Clock and processor times have a file
+of their own, ``timings.csv``, with one line for each line of the results, because times differ from run
+to run and results do not.  A fit that fails is a row with its error, and the next run tries it again.
+The next run also repeats fits whose rows come from another version of this package, a model with other
+settings or an earlier revision of the study.  Rows of fits that a run does not ask for stay as they
+are.
 
-A killed run resumes where it was.  What is finished goes at once to the end of ``journal.csv``, which
-costs the same however long the tables are; these are replaced in one step, now and then, so that they
-take a hundredth of the time at most, and at the end.  Opening the folder puts the journal's fits
-into the tables first.  Rows are kept in memory as they would be read from the file, rounded, so that
-whatever is computed from them does not depend on interruptions either.
+A killed run resumes where it was.  A finished fit is appended to ``journal.csv`` at once, which costs
+the same however long the tables are.  The tables are replaced in one step at the end, and now and then
+before, so that writing them takes at most a hundredth of the time.  Opening the folder puts the
+journal's fits into the tables first.  Rows are kept in memory as they would be read from the file,
+rounded, so that whatever is computed from them does not depend on interruptions either.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class ResultStore:
         return store
 
     def is_done(self, spec: FitSpec) -> bool:
-        """Say whether a fit has been made without failure."""
+        """Say whether a fit has finished without failure."""
         row = self.rows.get(spec.key, [{"failure": "not made"}])[0]
         if row.get("failure") or str(row.get("version")) != __version__:
             return False

@@ -1,14 +1,13 @@
 """Running a study: every fit once, results kept at once, the same tables however it was run.
 
-`medn_edu.studies.kit.results` keeps what is finished, so that a run which was killed goes on where it
-was.
+`medn_edu.studies.kit.results` keeps what is finished, so a killed run resumes where it was.
 
-Fits are independent of each other, but for those that use constants which another fit has chosen:
-these wait for it.  Workers are processes of their own; with a scheduler they are those of a cluster,
-one thread in each.  Everything from the data to the last measured number is computed with one thread
-for linear algebra, here as there, so that a fit gives the same bits whatever runs at the same time.
-A worker that dies, for want of memory say, takes no other fits with it: those that may have been under
-way are made once more, one at a time, and one that breaks its process again is recorded as failed.
+Fits are independent of each other, except that a fit with constants chosen by another fit waits for
+that one.  Workers are separate processes.  With a scheduler they are those of a cluster, with one
+thread each.  Everything from the data to the last measured number is computed with one thread for
+linear algebra in both cases, so a fit gives the same bits whatever else is running.  A worker that
+dies, perhaps because it ran out of memory, doesn't spoil other fits.  The fits that may have been
+running are repeated, one at a time.  A fit that breaks its process again is recorded as failed.
 """
 
 import contextlib
@@ -248,8 +247,8 @@ def write_report(
 def read_data(study: Study, spec: FitSpec) -> None:
     """Read the data of a fit, which are kept, with one thread as in every worker.
 
-    Drawn data would differ in their last bits with more threads.  A study that says that its data are
-    generated is not asked: nothing can be missing, and workers generate their own.
+    Drawn data would differ in their last bits with more threads.  A study that generates its data is
+    skipped: nothing can be missing, and workers generate their own.
     """
     if study.trains and not study.generated:
         with threadpool_limits(1):
@@ -257,7 +256,7 @@ def read_data(study: Study, spec: FitSpec) -> None:
 
 
 def evaluate(spec: FitSpec, study: Study, constants: Constants | None = None) -> Fit:
-    """Make one fit and measure it; of a fit that fails there is a row with the error."""
+    """Make one fit and measure it; a fit that fails gives a row with the error."""
     constants = spec.parameters if constants is None else constants
     given = replace(spec, parameters=constants)
     first = _first_columns(spec, constants)

@@ -1,7 +1,7 @@
 """How long the runs of a study took: a line of ``runs.csv`` for each, apart from the tables.
 
-A run that was killed leaves no line, only its fits; then the log does not account for all of them,
-and the time by the clock is not known.
+A killed run leaves its fits but no line.  The log then does not account for all fits, and the clock
+time is unknown.
 """
 
 import datetime

@@ -2,14 +2,14 @@
 
 Constants are tried on *paths*, from strong to weak regularisation, one for each shape of a model: a
 path of 24 prices for M3N, say, or four paths of six ``lam`` each, one for each ``C``, for LapMEDN.
-Along a path solutions move slowly, and each is the start of the next one's training
-(``warm_start``), so that twenty constants cost little more than a few.
+Along a path solutions change slowly, and training starts from the previous solution (``warm_start``).
+So twenty constants cost little more than a few.
 
 Every point is judged by the wrong labels on samples that did not train; ``judged`` may say which true
 labels count.  In cross-validation each part of the samples tests what the others have trained.  With
 ``blocks`` the first samples train and all others test.  The constants with the fewest wrong labels win,
-among equals those that come first.  They train the last model: on the first block, or on all samples
-without blocks or with ``last_on_all``.
+and the first of them if there is a tie.  They train the last model: with blocks on the first block, and
+on all samples without blocks or with ``last_on_all``.
 
 If the best point is the first or last of its path, its true optimum may lie beyond.  The path then
 grows by a point at that end, until its best point lies inside or ``extend`` points have been added.
@@ -86,8 +86,8 @@ class Selected:
     """A model that chooses its constants on the samples it is trained on.
 
     After training ``chosen_`` holds the constants, ``n_train_`` the number of samples that trained the
-    last model, ``n_extended_`` how many points were added to the paths, and ``at_end_`` whether the best
-    point still was at an end of its path.
+    last model, ``n_extended_`` how many points were added to the paths, and ``at_end_`` whether the
+    best point was still at an end of its path.
     """
 
     def __init__(
@@ -282,9 +282,10 @@ def _taken(model: Any, X: Inputs, index: Iterable[int]) -> Any:
 
 
 def folds_of(n_samples: int, n_folds: int, seed: int | None) -> Folds:
-    """Divide samples into parts of equal size, but for one, each of which tests in turn.
+    """Divide samples into parts, of equal size except for one; each part tests in turn.
 
-    Without a seed parts are runs of samples in their order, otherwise they are drawn.
+    Without a seed each part is a run of consecutive samples.  With a seed the parts are drawn at
+    random.
     """
     if not 2 <= n_folds <= n_samples:
         raise ValueError(

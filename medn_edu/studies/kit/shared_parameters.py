@@ -5,12 +5,12 @@ Every pixel has the same weights, and so has every edge.  Training minimises, pe
     (sum_i loss_i(w) + lam / 2 |w|^2) / n_nodes,
 
 where the loss is the negative log-likelihood with an approximate log-partition (`likelihood`), or the
-negative pseudo-likelihood.  What approximates, loopy belief propagation for example, is a parameter:
-*moments*, a function of potentials.  Whatever it is, a loss returns its value and its derivatives with
-respect to the potentials, and the chain rule does the rest (`Objective`).
+negative pseudo-likelihood.  The approximation, for example loopy belief propagation, is a parameter:
+*moments*, a function of potentials.  Whichever approximation is used, a loss returns its value and its
+derivatives with respect to the potentials, and the chain rule does the rest (`Objective`).
 
-Three learners minimise an objective: `bfgs`, `sgd` and `smd`.  They never raise because an
-approximation failed them.  They say so in ``status``.
+Three learners minimise an objective: `bfgs`, `sgd` and `smd`.  If an approximation fails, they say so
+in ``status`` instead of raising an error.
 """
 
 from __future__ import annotations
@@ -207,8 +207,8 @@ class Learned:
 def independent_pixels(objective: Objective) -> np.ndarray:
     """Return the weights of a logistic regression per pixel, without edges, of an Ising model.
 
-    Learners start here.  At zeros the first steps would make edges strong before pixels say anything,
-    and there inference settles slowly or on one label everywhere.
+    Learners start here.  From zero weights the first steps would make edges strong before pixels say
+    anything.  Inference then settles slowly, or on one label everywhere.
     """
     # log p(1) / p(0) is 2 w.x, so the squares of its coefficients are four times those of w
     penalty = LogisticRegression(C=4 / objective.lam, fit_intercept=False, tol=1e-8)
@@ -221,8 +221,8 @@ def bfgs(
 ) -> Learned:
     """Minimise by scipy's BFGS until no entry of the gradient exceeds ``gtol``.
 
-    All evaluations of a line search start from the answer at the point that it leaves from.  So they
-    see one function, unless inference is stopped before it has settled.
+    All evaluations of a line search start from the answer at its starting point.  So they see the same
+    function, unless inference is stopped before it has settled.
     """
     asked, at = start, objective(start)
     last, trace, settled = at, [at.value], [at.is_settled]
@@ -287,7 +287,7 @@ def smd(
 
     The vector ``v`` says how the weights depend on the logarithms of the steps.  Where it points
     against the gradient, longer steps would have helped.  ``H v`` is a difference of two gradients on
-    the same batch, for both of which inference starts from the same answer.
+    the same batch.  Inference starts from the same answer for both.
     """
     eta, v = np.full(objective.shape.size, step), np.zeros(objective.shape.size)
 

@@ -43,7 +43,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Report:
-    """What a study says of its fits, beyond the raw results."""
+    """What a study says about its fits, beyond the raw results."""
 
     columns: tuple[str, ...]  # columns of the table; without any no table is written
     rows: list[Row]
@@ -110,5 +110,5 @@ def panels(study: str, names: Sequence[str]) -> Callable[[str, int], list[FitSpe
 
 
 def caption_only(study: str, caption: str) -> Callable[[Sequence[Row], str], Report]:
-    """Return the report of a study of formulas, which says nothing but its caption."""
+    """Return the report of a study of formulas, which is only its caption."""
     return lambda rows, scale: Report((), [], f"{study}: {len(rows)} points.", caption)

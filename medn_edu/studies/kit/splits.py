@@ -34,12 +34,12 @@ def ocr_split(spec: FitSpec, *, validate: bool = False) -> Split:
     """Return the OCR words of a fit.
 
     ``ocr-N``: of each fold N words are drawn; those of one fold train, those of the others test.
-    ``ocr-rest``: all words of the other folds train, those of the fold test.  ``ocr-one``: the
-    reverse.  ``ocr-unseen``, ``ocr-seen``: see `ocr_unseen`.  Where all words train they stand in an
-    order drawn at random, so that any of them are like the whole.
+    ``ocr-rest``: all words of the other folds train, those of the fold test.  ``ocr-one``: the reverse.
+    ``ocr-unseen``, ``ocr-seen``: see `ocr_unseen`.  If all words train, their order is drawn at random,
+    so the first few are a random sample of all.
 
-    With ``validate``, those words of the fold that are in no draw stand behind the N: constants can
-    be chosen on them, as they neither train nor test.
+    With ``validate``, those words of the fold that are in no draw follow after the N.  Constants can be
+    chosen on them, because they neither train nor test.
     """
     bunch = ocr_letters()
     kind = spec.data.removeprefix("ocr-")
@@ -61,8 +61,8 @@ def ocr_split(spec: FitSpec, *, validate: bool = False) -> Split:
 def word_errors(spec: FitSpec, model: Any) -> dict[str, str]:
     """Count the wrong letters in each of the different words, in alphabetical order, if data are words.
 
-    The fit is tested on the same few words again and again, so that intervals of errors should ask
-    which words there are.
+    The fit is tested on the same few words again and again, so intervals of errors must take into
+    account which words there are.
     """
     if not spec.data.startswith("ocr-"):
         return {}
@@ -81,7 +81,7 @@ def different_words() -> tuple[str, ...]:
 def ocr_unseen(
     bunch: Any, part: int, seed: int, *, seen: bool = False, train_fold: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Keep some of the 55 words from training altogether: what a chain reads, not what it recalls.
+    """Keep some of the 55 words out of training, to test what a chain reads, not what it recalls.
 
     The different words are dealt into five parts.  Images of the part's words in the other folds
     test.  Images of the training fold train: those of all other words, or, for comparison, as many of
@@ -198,7 +198,7 @@ def chorale_split(spec: FitSpec) -> Split:
 
 
 def chorale_parts(group: np.ndarray, seed: int) -> list[np.ndarray]:
-    """Deal chorales into parts of equal size, at random, but those of one tune into the same part."""
+    """Deal chorales at random into parts of equal size, with all those of one tune in the same part."""
     tunes, counts = np.unique(group, return_counts=True)
     order = np.random.default_rng(seed).permutation(len(tunes))
     parts: list[list[int]] = [[] for _ in range(N_PARTS)]
@@ -208,7 +208,7 @@ def chorale_parts(group: np.ndarray, seed: int) -> list[np.ndarray]:
 
 
 def one_part(n_samples: int, n_parts: int, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cut samples into parts of equal size, but for one: one part trains, the others test."""
+    """Cut samples into parts, of equal size except for one: one part trains, the others test."""
     part = np.arange(n_samples) * n_parts // n_samples
     return np.flatnonzero(part == number), np.flatnonzero(part != number)
 

@@ -2,8 +2,8 @@
 
 ``figures/STUDY.csv`` holds the raw rows of a study at paper scale, one per fit, as
 `medn_edu.studies.kit.gallery` has put them there, and ``figures/STUDY-times.csv`` how long each fit
-took.  An installed package brings these tables along, so that notebooks can draw from them, and
-claims be judged by them, without an hour of computing.
+took.  An installed package includes these tables, so notebooks can draw from them and claims can be
+judged by them without an hour of computing.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """What reports of studies have in common: groups of rows, means, differences, curves and tables.
 
-Rows are plain dictionaries, one per fit.  A report groups them by what was turned (the model, its
+Rows are plain dictionaries, one per fit.  A report groups them by what was varied (the model, its
 constant, how many samples train), averages over what was drawn (data sets, folds), and writes what it
 finds as a table for the console and for Markdown.
 """
@@ -31,7 +31,7 @@ def groups(
 ) -> dict[Any, list[Any]]:
     """Return the rows of each value of a column, or of each tuple of values of several.
 
-    Groups stand in the order in which they appear, unless ``order(key)`` says otherwise.
+    Groups are in the order in which they appear, unless ``order(key)`` says otherwise.
     """
     found: dict[Any, list[Any]] = {}
     for row in rows:
@@ -41,13 +41,13 @@ def groups(
 
 
 def values(rows: Iterable[Row], column: By) -> np.ndarray:
-    """Return the numbers of a column, of the rows that have it."""
+    """Return the numbers in a column, for the rows that have it."""
     found = [_of(row, column) for row in rows]
     return np.array([value for value in found if not _is_missing(value)], dtype=float)
 
 
 def word_parts(row: Row) -> np.ndarray | None:
-    """Return the parts of the different words in the error of a row; None if it does not tell."""
+    """Return the parts of the different words in the error of a row, or None if not stored."""
     if _is_missing(row.get("error")) or not row.get("word_errors"):
         return None
     wrong = numbers(row["word_errors"])
@@ -57,7 +57,7 @@ def word_parts(row: Row) -> np.ndarray | None:
 def scores(rows: Iterable[Row], column: By = "error") -> np.ndarray:
     """Return the numbers of a column, or a line for each row with the parts of different words.
 
-    These sum to the error, and stand there if all rows tell of them.
+    These parts sum to the error.  They are returned only if all rows have them.
     """
     rows = _with(rows, column) if isinstance(column, str) else list(rows)
     parts = [word_parts(row) for row in rows] if column == "error" else []
@@ -81,7 +81,7 @@ def largest(rows: Iterable[Row], column: By) -> float | None:
 
 
 def most(groups: Iterable[Sequence[Any]]) -> int:
-    """Return the size of the largest group, which tells how many fits stand behind a mean."""
+    """Return the size of the largest group, which says how many fits a mean is taken over."""
     return max(map(len, groups), default=0)
 
 
@@ -115,8 +115,8 @@ class Mean:
 def mean_of(found: ArrayLike) -> Mean:
     """Return the mean of some values, with their scatter and its interval.
 
-    The interval is Student's.  Of a table whose lines are the words' parts in differences it is that of
-    the bootstrap over lines and words, unless Student's is longer, which it is of few lines.
+    The interval is Student's.  For a table of differences with a column for each word, it is that of
+    the bootstrap over lines and words, unless Student's is longer, as it is for few lines.
     """
     found = np.asarray(found, dtype=float)
     totals = found.sum(axis=1) if found.ndim == 2 else found
@@ -149,8 +149,8 @@ def differences(
 ) -> np.ndarray:
     """Return by how much rows exceed the others on the same data and fold.
 
-    What makes a fold hard makes it hard for all models, so that differences vary less than errors.
-    Where all rows tell of words, there is a line for each pair of rows, with their parts (`scores`).
+    A hard fold is hard for all models, so differences vary less than errors.  If all rows have the
+    parts of words, there is a line for each pair of rows, with their parts (`scores`).
     """
     both = pairs(_with(rows, column), _with(others, column), by)
     mine, theirs = (scores([pair[k] for pair in both], column) for k in (0, 1))
@@ -168,7 +168,7 @@ def _with(rows: Iterable[Row], column: str) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Means over fits against what was turned; all arrays are of the same length."""
+    """Means over fits against the quantity that was varied; all arrays are of the same length."""
 
     name: str  # of the model, which decides colour and marker
     x: np.ndarray  # ascending
@@ -345,7 +345,7 @@ def plus_minus(
     sign: str = "",
     unit: str = "",
 ) -> str:
-    """Write a value with its spread: ``0.123 ± 0.004``; of a share in per cent, ``times`` is 100."""
+    """Write a value with its spread: ``0.123 ± 0.004``; for per cent, ``times`` is 100."""
     if value is None or math.isnan(value):
         return MISSING
     text = f"{times * value:{sign}z{spec}}{unit}"

@@ -64,5 +64,5 @@ def counted(n: int, what: str) -> str:
 
 
 def over(n: int, what: str = "folds", one: str = "1 fold") -> str:
-    """Say over how many fits a mean is: ``mean ± deviation over 10 folds``."""
+    """Say how many fits a mean is taken over: ``mean ± deviation over 10 folds``."""
     return one if n == 1 else f"mean ± deviation over {n} {what}"

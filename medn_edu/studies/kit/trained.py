@@ -54,7 +54,7 @@ class Trained:
         return make_model(spec.model, models, seed=spec.seed, **dict(spec.parameters))
 
     def settings(self, spec: FitSpec) -> str:
-        """Return all parameters of the model, with those that nobody gave."""
+        """Return all parameters of the model, defaults included."""
         found = self.build(spec).get_params(deep=False)
         kept = {name: value for name, value in found.items() if name not in ("n_jobs", "verbose")}
         return " ".join(f"{name}={value}" for name, value in sorted(kept.items()))
@@ -71,9 +71,9 @@ class Trained:
 
 
 def measured(model: Any, data: Split, more: Mapping[str, Any] | None = None) -> Row:
-    """Return what every trained model is asked on its split, and what else was measured.
+    """Return what is measured of every trained model on its split, and what else was measured.
 
-    A study that measures errors of its own saves the time to predict twice.
+    A study that measures its own errors saves the time of predicting twice.
     """
     result = getattr(model, "result_", None)
     n_train = model.n_train_ if isinstance(model, Selected) else len(data.X_train)

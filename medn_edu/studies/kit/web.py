@@ -1,7 +1,7 @@
 """Product records: which of them train, judge and test, as trees, as chains, and as single leaves.
 
 All pages are made and read once per process, and their features become numbers once.  A fit takes the
-records it wants and drops features that none of its training records has.
+records it needs and drops features that none of its training records has.
 """
 
 import warnings
@@ -91,7 +91,7 @@ def _trees(seed: int) -> tuple[list[Forest], list[Forest], np.ndarray]:
 
 @lru_cache(maxsize=5)
 def product_data(structure: str, seed: int) -> Data:
-    """Return all records as trees, or as their leaves (`FLAT`, `PER_LEAF`), told of ancestors or not."""
+    """Return all records as trees, or as leaves (`FLAT`, `PER_LEAF`) that know ancestors or not."""
     samples, labels = [], []
     *both, kinds = _trees(seed)
     for part, trees in zip(product_records(seed), both, strict=True):
@@ -141,7 +141,7 @@ def page_split(spec: FitSpec, *, validate: bool = False) -> Split:
     into five parts.  Those of the part of the fold test, those of the next part are left for the choice
     of constants, and of the other three as many records train as in the first reading.
 
-    With ``validate`` the records that judge constants stand behind those that train.
+    With ``validate`` the records that judge constants follow those that train.
     """
     return _page_split(spec.data, spec.fold, structure_of(spec.model), spec.seed, validate)
 
