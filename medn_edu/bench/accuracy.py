@@ -1,9 +1,12 @@
 """How close solvers come to the optimum, where the optimum is known.
 
-Two measurements.  The four ways to L1-M3N, on small random problems with all labellings written out, so
-that the linear program can be solved outright (`medn_edu.theory.solve_l1m3n`); constants are mapped, so
-that all four are to find the same weights.  And all solvers of M3N, on the digit words, against what
-block-coordinate Frank-Wolfe proves about the optimum.
+There are two measurements.
+
+* The four ways to L1-M3N are run on small random problems.  There all labellings can be written out, so
+  the linear program can be solved outright (`medn_edu.theory.solve_l1m3n`).  Each solver gets the
+  constant that belongs to the same solution, so all four must find the same weights.
+* All solvers of M3N are run on the digit words.  They are compared with the lower bound on the optimum
+  that block-coordinate Frank-Wolfe proves.
 """
 
 import warnings
@@ -28,7 +31,7 @@ from medn_edu.theory import enumerate_problem, solve_l1m3n
 from medn_edu.theory.l1m3n import ProgramSolution
 
 # At C = 10 a few of these are nearly separable, and the two inexact methods are not within their
-# limits: sub-gradients need more than 10,000 passes, and EM may lose a feature for good.
+# limits: subgradients need more than 10,000 passes, and EM may lose a feature for good.
 SEEDS, CONSTANTS = range(5), (0.1, 0.3, 1.0)
 _C = 0.1  # of M3N on the digit words
 _SLOW = {"subgradient": 1e-2, "online_subgradient": 1e-2, "extragradient": 1e-2}
@@ -36,11 +39,11 @@ PASSES = 20_000  # at most
 
 
 def measure_accuracy(progress: Callable[[int, int, str], Any] | None = None) -> list[BenchRow]:
-    """Measure by how much each solver's objective exceeds the optimum."""
+    """Measure how far each solver's objective lies above the optimum."""
     tell = progress or (lambda n_done, n_all, what: None)
     steps = [*_L1_WAYS, *M3N_SOLVERS]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # what is reached stands in the table
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the table shows what is reached
         problems = list(_small_problems())
         words = load_digit_words(n_train=120, n_test=10)
         X, y = words.data[:120], words.target[:120]

@@ -2,7 +2,8 @@
 
 ``python -m medn_edu.bench.alone LIBRARY PENALTY MODEL`` reads sentences, one per line as JSON: the names
 of the features of each token, and the labels.  Both libraries are given the same lines, one at a
-time, so that neither pays for how sentences are made; what each then keeps is its own affair.
+time, so neither is charged for the making of the sentences.  What a library then keeps in memory is
+up to that library.
 """
 
 import json
@@ -31,7 +32,7 @@ def peak_megabytes() -> float | None:
 
 
 def vectorized(sentences: Iterable[tuple[Any, Any]]) -> tuple[list[Any], list[Any], Any]:
-    """Return samples, labels and the names of all features of sentences that come one by one."""
+    """Return samples, labels and all feature names, from sentences that arrive one by one."""
     from medn_edu import SequenceVectorizer
 
     y: list[list[str]] = []

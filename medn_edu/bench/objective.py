@@ -10,10 +10,10 @@ def crf_objective(
     X: Any, lengths: np.ndarray, codes: np.ndarray, coef: np.ndarray, transitions: np.ndarray,
     *, l1: float = 0.0, l2: float = 0.0,
 ) -> float:  # fmt: skip
-    """Return ``-sum_i log p(y_i | x_i) + l1 |w|_1 + l2 |w|^2 / 2`` of chains of some lengths.
+    """Return ``-sum_i log p(y_i | x_i) + l1 |w|_1 + l2 |w|^2 / 2`` for chains of any lengths.
 
-    The tokens of all chains are the rows of ``X``, their labels are ``codes``.  The sums over labellings
-    are taken forward in the log domain, a position of all chains at a time.
+    The tokens of all chains are the rows of ``X``, and their labels are ``codes``.  The sums over
+    labellings are computed by a forward sweep in the log domain, one position of all chains at a time.
     """
     longest_first = np.argsort(-lengths, kind="stable")
     starts = (np.cumsum(lengths) - lengths)[longest_first]

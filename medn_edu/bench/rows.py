@@ -1,12 +1,16 @@
 """The benchmark: how fast this package is, next to others, on one thread, in one run.
 
-Speeds on different days or machines say little, so each measurement here stands next to that of a
-peer made minutes apart on the same machine, and the ratio is what counts.  The work: 26 labels, 128
-binary pixels, folds 1-9 of the OCR letters to train.  Where those are missing, digit words stand
-in, and of the targets only those for synthetic sequences and for text apply.  Text is other work,
-with tens of thousands of features of which a word has a dozen: sentences made up by `make_text`, and
-WNUT17.  The made-up ones are new each time, unless a seed is asked for, so that nothing can be tuned
-to them; their optimum is the best objective that either library finds.
+Speeds on different days or machines are hard to compare.  So each measurement here is shown next to
+one of a peer, made minutes apart on the same machine, and the ratio is what counts.
+
+The main task has 26 labels and 128 binary pixels, and trains on folds 1-9 of the OCR letters.  If the
+letters are missing, digit words take their place.  Then only the targets for synthetic sequences and
+for text apply.
+
+Text is a different task: there are tens of thousands of features, and a word has about a dozen of them.
+The sentences are those of WNUT17, and sentences made up by `make_text`.  The made-up sentences are new
+each time unless you give a seed, so nothing can be tuned to them.  Their optimum is taken to be the best
+objective that either library finds.
 """
 
 import importlib.metadata
@@ -28,7 +32,7 @@ COLUMNS = ("work", "value", "unit", "peer", "peer_value", "ratio", "target", "re
 """Columns of ``bench.csv``."""
 
 _ON_TEXT = ("l2", "l2-crfsuite", "l1", "l1-crfsuite", "m3n")
-# A peer follows the measurement it is compared with, while the machine is in the same mood.
+# Each peer runs right after the measurement it is compared with, so that both see the same load.
 _TASKS = (
     "warm", "crf", "crfsuite-train", "crf-l1", "crfsuite-l1",
     "m3n-1", "m3n-0.1", "epsilon", "laplace", "laplace-variational",
@@ -61,11 +65,11 @@ class BenchRow:
     work: str  # what was done
     value: float | None  # what this package needed or reached
     unit: str  # unit of the values
-    peer: str = ""  # who else did it, or the empty string
+    peer: str = ""  # the peer that did the same, or the empty string
     peer_value: float | None = None  # what the peer needed or reached
     ratio: float | None = None  # how many times faster this package is
-    target: str = ""  # what it has to reach, or the empty string
-    reached: bool | None = None  # whether it did; None where there is no target or no measurement
+    target: str = ""  # what has to be reached, or the empty string
+    reached: bool | None = None  # whether it was; None without a target or a measurement
     remark: str = ""  # what else there is to know
 
 
@@ -76,7 +80,7 @@ def measure(
     quick: bool = False,
     progress: Callable[[int, int, str], Any] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Make all measurements, one process after the other; the seed is that of made-up sentences."""
+    """Make all measurements, one process after the other.  The seed is for the made-up sentences."""
     tell = progress or (lambda n_done, n_all, what: None)
     tasks = [task for task in _TASKS if not (quick and task in _SLOW)]
     found = {}
@@ -94,7 +98,7 @@ def _cold() -> dict[str, Any]:
 
 
 def run_task(task: str, data: str, seed: int = 0, **environment: str) -> dict[str, Any]:
-    """Run a task in a process of its own; of one that fails return its last line."""
+    """Run a task in its own process.  If the task fails, return the last line of its output."""
     command = [sys.executable, "-m", "medn_edu.bench.tasks", task, data, str(seed)]
     done = subprocess.run(
         command,
@@ -177,7 +181,7 @@ def _reached_on_text(found: Found) -> dict[str, dict[str, Any]]:
     return reached
 
 
-# What is trained on, and how many times faster than CRFsuite L2-CRF has to be there.
+# The training data, and how many times faster than CRFsuite the L2-CRF has to be on each.
 _TEXTS = {
     "text-2000": ("2,000 made-up sentences", 4.0),
     "text-12000": ("12,000 made-up sentences", 8.0),
@@ -253,7 +257,7 @@ def _remark(found: Found, task: str) -> str:
         )
     if "compiled" in measured:
         parts.append(f"{measured['compiled']} variants of kernels")
-    if "processor_seconds" in measured:  # far less than what passed: a busy machine
+    if "processor_seconds" in measured:  # far less than the elapsed time: a busy machine
         parts.append(f"{measured['processor_seconds']:.3g} s of processor time")
     if measured.get("goes", 1) > 1:
         parts.append(f"best of {measured['goes']} goes")
@@ -278,7 +282,7 @@ def _variational(found: Found) -> BenchRow:
     measured = found.get(task, {})
     if "primal" not in measured:
         return row
-    # Both dual values are lower bounds of the same optimum.
+    # Both dual values are lower bounds on the same optimum.
     below = max(measured["dual"], found.get("laplace", {}).get("dual", measured["dual"]))
     remark = (
         f"bound {measured['bound']:.2f}, primal {measured['primal']:.2f}, certified to be at most "

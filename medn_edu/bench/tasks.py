@@ -1,12 +1,12 @@
-"""The measurements of the benchmark, each made in a process of its own.
+"""The measurements of the benchmark, each made in its own process.
 
-``python -m medn_edu.bench.tasks TASK DATA SEED`` prints one line of JSON.  A process of its
-own means one thread from the start, no warm caches of earlier measurements, and a peak memory that
-belongs to one training.
+``python -m medn_edu.bench.tasks TASK DATA SEED`` prints one line of JSON.  With its own process, each
+measurement has one thread from the start and no caches warmed by earlier measurements.  Its peak memory
+belongs to a single training.
 
-On text the optimum is not known beforehand, because the sentences are new ones each time.  So both
-CRFs are trained until they come no further, each pass with its time and its objective, and
-`medn_edu.bench.rows` looks up when either was close to the best that was found.
+On text the optimum is not known beforehand, because the sentences are new each time.  So both CRFs are
+trained until they stop improving, and the time and the objective of each pass are recorded.  Then
+`medn_edu.bench.rows` looks up when each CRF came close to the best objective that was found.
 """
 
 import functools
@@ -33,7 +33,7 @@ TARGETS = {
 }
 """Objectives of CRFs with ``lam = 1`` at which training counts as done: optima to all digits shown."""
 
-_GOES = 5  # how often what takes parts of a second is done; the best go counts
+_GOES = 5  # how often to repeat what takes less than a second; the best time counts
 _WINDOWS = {"ocr": 2.0, "digits": 2.0, "few": 0.2}  # seconds over which speeds are measured
 _DIGIT_WORDS = {"digits": (1500, 500), "few": (150, 50)}  # to train on and to test; few for tests
 _N_SENTENCES = {"text-2000": 2000, "text-12000": 12_000}
@@ -79,7 +79,7 @@ def _timed_fit(model: Any, X: Any, y: list[Any], n_goes: int = 1) -> dict[str, A
     from sklearn.base import clone
 
     few = np.arange(5)
-    clone(model).fit(X.take(few), [y[i] for i in few])  # to the end: solvers change on their way
+    clone(model).fit(X.take(few), [y[i] for i in few])  # to the end: solvers change on the way
     n_loaded, times = _n_loaded(), []
     for _ in range(n_goes):
         start, begin = time.perf_counter(), time.process_time()
@@ -218,7 +218,7 @@ def _hmmlearn(name: str, question: str) -> dict[str, Any]:
     coef = np.stack([stacked[labels == c].mean(axis=0) for c in classes])
 
     class Linear(BaseHMM):
-        """Hidden Markov model whose emissions are features times weights, as in our models."""
+        """Hidden Markov model with emission scores of features times weights, as in our models."""
 
         def _compute_log_likelihood(self, X: np.ndarray) -> np.ndarray:
             return X @ coef.T
@@ -233,7 +233,7 @@ def _hmmlearn(name: str, question: str) -> dict[str, Any]:
     model.n_features = stacked.shape[1]
     ask = getattr(model, question)
     lengths = [len(word) for word in X]
-    # Each sequence costs it something, each letter of a long one too: take what suits it better.
+    # The peer pays for each sequence, and for each letter of a long one: take what suits it better.
     word_by_word = _speed(name, lambda: ask(stacked, lengths), len(stacked))
     in_one_go = _speed(name, lambda: ask(stacked), len(stacked))
     return max(word_by_word, in_one_go, key=lambda found: found["letters_per_second"])
@@ -264,7 +264,7 @@ def _crfsuite_trainer(name: str, penalty: str = "l2", **settings: Any) -> Any:
 
 def _crfsuite_train(name: str, penalty: str) -> dict[str, Any]:
     target = _crf_target(name, penalty)
-    # L1 is by OWL-QN; on the OCR letters iteration 426 is the first below the target.
+    # For L1 this is OWL-QN.  On the OCR letters iteration 426 is the first below the target.
     most = 500 if penalty == "l1" else 1000
     trainer = _crfsuite_trainer(name, penalty, max_iterations=most, epsilon=1e-6, delta=1e-6)
     start = time.perf_counter()
@@ -383,7 +383,7 @@ class _Text:
         self.columns = {name: column for column, name in enumerate(names)}
 
     def objective(self, penalty: str, coef: np.ndarray, transitions: np.ndarray) -> float:
-        """Return the objective of weights of sorted labels."""
+        """Return the objective at these weights, with labels in sorted order."""
         from scipy.sparse import vstack
 
         from medn_edu.bench.objective import crf_objective
@@ -401,7 +401,7 @@ def _text_crf(penalty: str, text: str, name: str, seed: int) -> dict[str, Any]:
     from medn_edu.samples import pack
 
     class Watched(CRF):
-        """A CRF that keeps, for each pass, processor seconds and objective."""
+        """A CRF that records the processor seconds and the objective of each pass."""
 
         def _run(self, iterates: Any, problem: Any) -> Any:
             spent, since = 0.0, begin

@@ -1,7 +1,8 @@
 """Compiling every kernel once, so that nothing waits for the compiler later.
 
-Kernels compile when they are first called and are kept on disk.  `warm_up` calls what calls them,
-on a handful of tiny samples, and says how long that took and where the code is kept.
+Kernels are compiled when they are first called, and the compiled code is kept on disk.  `warm_up`
+runs everything that uses kernels, on a handful of tiny samples.  It reports how long that took and
+where the code is kept.
 """
 
 import time
@@ -50,7 +51,7 @@ def compiled_files(folder: Path) -> int:
 
 
 def warm_up(progress: Callable[[int, int, str], Any] | None = None) -> WarmUp:
-    """Call everything that calls kernels."""
+    """Run everything that uses kernels, so that all of them get compiled."""
     tell = progress or (lambda n_done, n_all, what: None)
     folder = kernel_cache()
     before, start = compiled_files(folder), time.perf_counter()

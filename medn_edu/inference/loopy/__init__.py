@@ -1,18 +1,18 @@
 """Inference on graphs with cycles, where two sweeps are no longer enough.
 
 `norm_product` (``norm_product.py``) sends messages until beliefs agree.  `loopy_bp` is its best known
-special case, and `mean_field` needs no messages.  All return a `LocalSolution`, whose `Beliefs` take the
-place of marginals.  What they are made of, from the bottom up:
+special case, and `mean_field` needs no messages.  All return a `LocalSolution`.  It has `Beliefs`, which
+take the place of marginals.  These are the modules, from the bottom up:
 
 * ``graphs.py``: samples with the same edges, side by side, as kernels expect them;
 * ``counting.py``: how often each local entropy counts, and whether their sum is concave;
 * ``messages.py``: one sweep, in each of the ways to send messages;
-* ``bounds.py``: two bounds on the local program, from any messages and from any beliefs of nodes;
+* ``bounds.py``: two bounds on the local program, one from any messages, one from any beliefs of nodes;
 * ``solutions.py``, ``beliefs.py``: the form of the answers;
 * ``walk.py``: messages as variables of an optimiser, for learning.
 
-``references.py`` has the exact answers that they are measured against: enumeration, elimination of one
-node after the other, a minimum cut, and the linear program over the local polytope.
+``references.py`` has the exact answers for comparison: enumeration, elimination of one node after the
+other, a minimum cut, and the linear program over the local polytope.
 """
 
 from medn_edu.inference.loopy.beliefs import Beliefs

@@ -1,9 +1,9 @@
-"""Two bounds on the local program, from any messages and from any beliefs of the nodes.
+"""Two bounds on the local program: one from any messages, one from any beliefs of the nodes.
 
 The local program (Hazan and Urtasun 2010, Eq. 8) maximises mean potentials and local entropies over
 beliefs that agree.  Messages bound its optimum from above, as dual variables do.  Beliefs that agree
-bound it from below.  While messages have not settled, beliefs don't agree, so each edge is given the
-best table that has the beliefs of its two nodes as its marginals.  Both bounds hold at any moment.
+bound it from below.  Before the messages have settled, beliefs don't agree.  So each edge is given the
+best table that has the beliefs of its two nodes as its marginals.  Both bounds hold at any time.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from medn_edu.inference.loopy.counting import ConcaveForm, CountingNumbers
 from medn_edu.inference.loopy.graphs import GraphPotentials
 from medn_edu.kernels import norm_product as kernels
 
-_NOTHING = 1e-300  # so little missing from a table is ignored, because its inverse would overflow
-_ROUNDING = 1e-12  # beliefs in something forbidden up to this size are rounding errors
+_NOTHING = 1e-300  # smaller gaps in a table are ignored, because their inverse would overflow
+_ROUNDING = 1e-12  # beliefs in forbidden labels up to this size are rounding errors
 _N_SINKHORN = 200  # steps towards given marginals, for more than two labels
 _COLD = 1e-3  # temperature of a transport problem relative to its potentials, where epsilon is 0
 
@@ -26,7 +26,7 @@ def entropies(b: np.ndarray, axes: int | tuple[int, ...]) -> np.ndarray:
 
 
 def mean_potential(phi: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return ``b * phi``, minus infinity where beliefs in something forbidden are more than rounding."""
+    """Return ``b * phi``; minus infinity if a forbidden label has a belief larger than rounding."""
     allowed = phi > -np.inf
     forbidden = np.where(b > _ROUNDING, -np.inf, 0.0)
     return np.where(allowed, np.where(allowed, phi, 0.0) * b, forbidden)
@@ -53,9 +53,9 @@ def upper_bound(
 ) -> np.ndarray:
     r"""Return a bound from above at some messages :math:`\lambda`, for each sample.
 
-    Without conditional entropies it is Theorem 2 at given weights.  With them an edge's term counts only
-    in part, and a node's term also has the messages :math:`\mu` *to* the node, which tell it what is
-    known at the other ends of its edges:
+    Without conditional entropies this is Theorem 2 at given weights.  With conditional entropies, an
+    edge's term counts only in part.  A node's term then also contains the messages :math:`\mu` *to* the
+    node, which carry what is known at the other ends of its edges:
 
     .. math:: \sum_\alpha \frac{c'_\alpha}{c_\alpha} \epsilon c_\alpha \ln \sum e^{(\phi_\alpha +
               \lambda_{u \to \alpha} + \lambda_{v \to \alpha}) / \epsilon c_\alpha}
@@ -109,10 +109,10 @@ def best_edges(
 ) -> np.ndarray:
     """Return each edge's best table with the beliefs of its nodes as marginals.
 
-    It maximises the mean potential plus ``epsilon c_a`` times the entropy.  Messages to an edge scale
-    the rows and columns of its table, so they don't change which one is best, and are a good start:
-    if they have nearly settled, the table they give nearly has these marginals.  Then few steps are
-    left, however low the temperature is.
+    The best table maximises the mean potential plus ``epsilon c_a`` times the entropy.  Messages to an
+    edge scale the rows and columns of its table, so they don't change which table is best.  They are
+    also a good start: if they have nearly settled, the table they give nearly has these marginals.
+    Then only a few steps are left, however low the temperature is.
     """
     first, second = (node[potentials.graphs.ends[:, k]] for k in (0, 1))
     t = (epsilon * edge_c)[:, None]

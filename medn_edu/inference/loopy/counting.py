@@ -1,13 +1,14 @@
 """Counting numbers: how often each local entropy counts, and whether their sum is concave.
 
 The entropy of a distribution over labellings is replaced by ``sum_v c_v H(b_v) + sum_a c_a H(b_a)``,
-over nodes ``v`` and edges ``a`` (Hazan and Urtasun 2010, Eq. 8).  Numbers may be negative, because the
-sum need only be concave *where beliefs agree*.  There an edge's entropy minus that of one of its ends
-is a conditional entropy, which is concave.  So the sum is concave if the numbers can be written as
+over nodes ``v`` and edges ``a`` (Hazan and Urtasun 2010, Eq. 8).  The numbers may be negative, because
+the sum only has to be concave *where beliefs agree*.  There an edge's entropy minus that of one of its
+ends is a conditional entropy, which is concave.  So the sum is concave if the numbers can be written as
 
     c_v = c'_v - sum_a c_va,        c_a = c'_a + sum_v c_va,
 
-where no number on the right is negative (Heskes 2006).  A small linear program finds out.
+where ``c'_v``, ``c'_a`` and ``c_va`` are not negative (Heskes 2006).  A small linear program
+checks this.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class CountingNumbers:
 
     @classmethod
     def of(cls, choice: Any, graphs: EqualGraphs) -> CountingNumbers:
-        """Return the numbers that a name, a pair ``(c_v, c_a)`` or the default stands for."""
+        """Return the numbers meant by a name, a pair ``(c_v, c_a)`` or the default."""
         if isinstance(choice, CountingNumbers):
             return choice.fitting(graphs)
         if choice is None:
@@ -83,8 +84,8 @@ class CountingNumbers:
     def concave_form(self, graphs: EqualGraphs) -> ConcaveForm | None:
         """Write these numbers without a negative term, or return None if that can't be done.
 
-        Of all ways, take the one whose smallest ``c'`` is largest, because smooth bounds are easier to
-        lower.
+        If there are several ways, take the one with the largest minimum of ``c'``, because smooth
+        bounds are easier to lower.
         """
         if (self.node > 0).all() and (self.edge > 0).all():
             return ConcaveForm(self.node, self.edge, np.zeros(2 * graphs.n_edges))

@@ -92,7 +92,7 @@ class EqualGraphs:
         return bool((self.nodes.T.ravel() == np.arange(self.nodes.size)).all())
 
     def node_table(self, per_node: np.ndarray) -> np.ndarray:
-        """Return what belongs to nodes and labels as (n_nodes, n_labels, n_samples)."""
+        """Return values per node and label as an array of shape (n_nodes, n_labels, n_samples)."""
         if self._are_all and len(per_node) == self.nodes.size:  # far quicker than looking up each
             table = per_node.reshape(*self.nodes.T.shape, -1).transpose(1, 2, 0)
             return np.ascontiguousarray(table)
@@ -146,7 +146,7 @@ def equal_graphs(samples: SampleSet) -> list[EqualGraphs]:
 
 
 class Tempered(NamedTuple):
-    """Potentials of edges as kernels expect them: every kind of edge has one temperature."""
+    """Potentials of edges as kernels expect them, with one temperature per kind of edge."""
 
     kinds: np.ndarray
     tables: np.ndarray
@@ -165,7 +165,7 @@ class Tempered(NamedTuple):
     def beliefs(self, messages: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the beliefs of the edges, (n_edges, n_labels, n_labels, n_samples).
 
-        The terms that edges have in Theorem 2 are added to ``values``.
+        The edges' terms in Theorem 2 are added to ``values``.
         """
         n_labels, n_samples = messages.shape[1:]
         powers, best = self.powers_of(messages)

@@ -1,14 +1,14 @@
 r"""Mean field: the best distribution under which all nodes are independent.
 
-For every distribution :math:`E[F] + \epsilon H \le \epsilon \ln \sum e^{F / \epsilon}`.  With beliefs
-:math:`b_v` that are independent the left side is a sum over nodes and edges,
+Every distribution satisfies :math:`E[F] + \epsilon H \le \epsilon \ln \sum e^{F / \epsilon}`.  If the
+beliefs :math:`b_v` are independent, the left side is a sum over nodes and edges,
 
 .. math:: \sum_v b_v^\top \phi_v + \sum_{\alpha = (u, v)} b_u^\top \phi_\alpha b_v
           + \epsilon \sum_v H(b_v),
 
-and given those of its neighbours the best belief of a node is
-:math:`b_v \propto \exp \{(\phi_v + \sum_u \phi_\alpha^\top b_u) / \epsilon\}`.  Visiting node after node
-never lowers the sum.  It can have many local maxima, so the start matters.
+If the beliefs of a node's neighbours are held fixed, its own best belief is
+:math:`b_v \propto \exp \{(\phi_v + \sum_u \phi_\alpha^\top b_u) / \epsilon\}`.  Updating node after node
+never lowers the sum.  But the sum can have many local maxima, so the start matters.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ def mean_field(
     potentials : Potentials
         Of graphs, with cycles or without.
     epsilon : float, default=1.0
-        Temperature.  At 0 each node takes its best label given those of its neighbours.
+        Temperature.  At 0 each node takes its best label given the labels of its neighbours.
     tol : float, default=1e-6
-        Largest change of a belief in one sweep at which to stop.
+        Stop when no belief changes by more than this in one sweep.
     max_sweeps : int, default=1000
         Largest number of sweeps.
     start : LocalSolution, optional
-        Beliefs to begin with, an answer of this function or of `norm_product` for the same samples.  By
-        default, in the first sweep each node only listens to nodes that were visited before it.
+        Beliefs to begin with: the result of this function or of `norm_product` for the same samples.
+        By default, each node in the first sweep only uses neighbours that were visited before it.
     random_state : int, Generator or None, default=None
         If given, and ``start`` is not, beliefs begin at random.
 
     Returns
     -------
     LocalSolution
-        ``lower`` and ``value`` are the same bound from below on the soft-max, ``epsilon`` times the
-        log-partition; ``upper`` is infinite.  An edge's beliefs are products of those of its nodes.
-        There are no messages.
+        ``lower`` and ``value`` are the same lower bound on the soft-max, which is ``epsilon`` times
+        the log-partition.  ``upper`` is infinite.  An edge's beliefs are products of its two nodes'
+        beliefs.  There are no messages.
 
     Warns
     -----
@@ -75,7 +75,7 @@ def mean_field(
 
     Examples
     --------
-    Two nodes that like to be equal, one of which prefers label 1:
+    Two nodes prefer equal labels, and the first one prefers label 1:
 
     >>> from medn_edu.inference import Potentials, log_partition
     >>> from medn_edu.samples import pack

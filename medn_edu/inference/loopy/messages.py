@@ -1,14 +1,14 @@
 r"""Messages, and three ways to send them.
 
-Each node sends its edges what they don't know yet (Hazan and Urtasun 2010, Lemma 3):
+Each node tells each of its edges what the edge doesn't know yet (Hazan and Urtasun 2010, Lemma 3):
 
 .. math:: \mu_{\alpha \to v}(y_v) = \epsilon c_\alpha \ln \sum_{y_u}
           e^{(\phi_\alpha + \lambda_{u \to \alpha}) / \epsilon c_\alpha}, \qquad
           \lambda_{v \to \alpha} = \frac{c_\alpha}{\hat c_v} \Big( \phi_v + \sum_\beta \mu_{\beta \to v}
           \Big) - \mu_{\alpha \to v}, \qquad \hat c_v = c_v + \sum_\alpha c_\alpha .
 
-Where nothing can overflow, *powers* ``exp(message / t)`` are multiplied instead, which takes few
-logarithms.
+Where nothing can overflow, *powers* ``exp(message / t)`` are multiplied instead, because that needs
+fewer logarithms.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class MessageState:
         self.messages, self.back = new, not self.back
 
     def are_powers_safe(self, edges: Tempered) -> bool:
-        """Whether no product of the powers that a node hears can overflow or vanish."""
+        """Whether the powers that a node receives can be multiplied without overflow or underflow."""
         return self.reach(edges) < SAFE
 
     def reach(self, edges: Tempered) -> float:
-        """Return the largest exponent of what a node hears; infinite where there are no powers."""
+        """Return the largest exponent among the powers a node receives; infinite without powers."""
         if not (self.epsilon > 0 and (self.numbers.edge > 0).all() and (self.totals > 0).all()):
             return np.inf
         lowest = edges.tables.min(axis=(1, 2), initial=np.inf)
@@ -116,9 +116,10 @@ class MessageState:
         new: np.ndarray | None = None,
         damping: float = 0.0,
     ) -> None:
-        """Send powers ``exp(lambda / t)``, in place, whatever this state's own messages are.
+        """Send powers ``exp(lambda / t)`` in place, instead of this state's own messages.
 
-        With a ``new`` array all nodes send at once.  After an odd number of sweeps it has the messages.
+        With a ``new`` array all nodes send at once.  After an odd number of sweeps, ``new`` holds the
+        messages.
         """
         graphs, node = self.potentials.graphs, self.potentials.node
         own = node / (self.epsilon * self.totals)[:, None, None]
@@ -134,13 +135,13 @@ class MessageState:
     def edge_beliefs(self, values: np.ndarray | None = None) -> np.ndarray:
         """Return the beliefs of the edges, (n_edges, n_labels, n_labels, n_samples).
 
-        The terms that edges have in Theorem 2 are added to ``values``.
+        The edges' terms in Theorem 2 are added to ``values``.
         """
         values = np.zeros(self.potentials.node.shape[2]) if values is None else values
         return self.tempered().beliefs(self.messages, values)
 
     def terms(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Add Theorem 2's terms to ``values``; return the beliefs that Lemma 4 takes from messages."""
+        """Add Theorem 2's terms to ``values``; return the beliefs that follow from Lemma 4."""
         node = np.empty_like(self.potentials.node)
         kernels.node_terms(
             *self.potentials.graphs.slots, self.potentials.node, self.messages,

@@ -1,9 +1,10 @@
 r"""Norm-product belief propagation: inference by messages, at any temperature.
 
-With positive counting numbers, messages descend on a convex bound and converge.  Other numbers can be
-concave where beliefs agree (`medn_edu.inference.loopy.counting`).  They have a form with conditional
-entropies (Hazan and Shashua 2010), whose updates descend, too.  Bethe's numbers on a graph with several
-cycles are not concave.  They give loopy belief propagation, which is often good but guarantees nothing.
+With positive counting numbers, messages descend on a convex bound and converge.  Other numbers can give
+an entropy that is concave where beliefs agree (`medn_edu.inference.loopy.counting`).  These numbers have
+a form with conditional entropies (Hazan and Shashua 2010), and its updates descend, too.  On a graph
+with several cycles, Bethe's numbers don't give a concave entropy.  They give loopy belief propagation,
+which is often good but comes without guarantees.
 """
 
 from __future__ import annotations
@@ -59,25 +60,27 @@ def norm_product(
         ``"convexified-bethe"``, or ``(c_v, c_a)``.  With ``"trw"`` the upper bound also bounds the
         exact soft-max, if no part of a graph is denser than the whole, as in grids.
     epsilon : float, default=1.0
-        Temperature.  At 0 these are max-product messages, whose bound is that of the linear program over
-        the local polytope; counting numbers then only say how a node shares out what it knows.
+        Temperature.  At 0 these are max-product messages, and their bound is that of the linear program
+        over the local polytope.  Counting numbers then only say how a node divides what it knows among
+        its edges.
     schedule : {"asynchronous", "synchronous"}, default="asynchronous"
-        Whether nodes send one after the other, forwards and backwards in turn, or all at once.
+        Whether nodes send one after the other, alternately forwards and backwards, or all at once.
     damping : float, default=0.5
         Share of the old message that synchronous messages keep.
     descend : bool, default=True
         Matters for numbers that are concave but not positive, such as ``"trw"``.  If true, no update
-        raises the bound.  If false, nodes send plain messages, which mostly settle in far fewer sweeps.
+        raises the bound.  If false, nodes send plain messages, which usually settle in far fewer sweeps.
     tol : float, default=1e-6
-        Largest disagreement of beliefs at which to stop.  At ``epsilon = 0`` beliefs jump, so there it
-        is the decrease of the bound in ten sweeps, relative to the potentials.
+        Stop when beliefs disagree by no more than this.  At ``epsilon = 0`` beliefs jump, so there
+        ``tol`` applies to the decrease of the bound in ten sweeps, relative to the potentials.
     max_sweeps : int, default=1000
         Largest number of sweeps.
     start : LocalSolution, optional
-        The answer of another call with the same graphs, whose messages to begin with.
+        The result of another call with the same graphs.  Its messages are the first ones here.
     callback : callable, optional
         Called after each sweep with its number and the nodes' beliefs, ``(n_nodes, n_labels,
-        n_samples)`` for each set of samples with the same edges; a true answer ends the run.
+        n_samples)`` for each set of samples with the same edges.  If it returns a true value, the run
+        ends.
 
     Returns
     -------
@@ -90,7 +93,7 @@ def norm_product(
 
     Examples
     --------
-    Three nodes on a circle that like to be equal, one of which prefers label 1:
+    Three nodes on a circle prefer equal labels, and the first one prefers label 1:
 
     >>> import numpy as np
     >>> from medn_edu import Graph
@@ -144,17 +147,18 @@ def loopy_bp(
     potentials, epsilon, tol, max_sweeps, start
         See `norm_product`.
     damping : float, default=0.0
-        Share of the old messages to keep.  With 0 nodes send one after the other, otherwise all at once.
+        Share of the old messages to keep.  With 0, nodes send one after the other.  Otherwise they send
+        all at once.
 
     Returns
     -------
     LocalSolution
-        Without bounds, except where the numbers are concave, as on graphs with at most one cycle;
-        ``converged`` tells whether beliefs settled.
+        There are no bounds, except where the entropy is concave, as on graphs with at most one cycle.
+        ``converged`` says whether beliefs settled.
 
     Examples
     --------
-    Four nodes, each joined to all others, that like to be equal.  One of them prefers label 1:
+    Four nodes, each joined to all others, prefer equal labels.  The first one prefers label 1:
 
     >>> from medn_edu import Graph
     >>> from medn_edu.inference import Potentials
@@ -177,7 +181,7 @@ def loopy_bp(
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Who sends when, and until when."""
+    """Which nodes send when, and when to stop."""
 
     tol: float
     max_sweeps: int
@@ -288,6 +292,6 @@ def _part(state: MessageState, form: ConcaveForm | None, n_sweeps: int, converge
 
 
 def hard_form(graphs: EqualGraphs) -> ConcaveForm:
-    """Return what any counting numbers come to at temperature 0."""
+    """Return the form that any counting numbers take at temperature 0."""
     ones = np.ones(graphs.n_edges)
     return ConcaveForm(np.zeros(graphs.n_nodes), ones, np.zeros(2 * graphs.n_edges))

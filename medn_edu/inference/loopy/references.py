@@ -1,12 +1,12 @@
 """Exact answers for graphs with cycles, as far as they can be computed.
 
-* `enumerate_labellings` lists every labelling, so it takes only the smallest graphs.
-* `transfer_matrix` takes graphs of any length that are narrow, such as grids of ten columns.
+* `enumerate_labellings` lists every labelling, so it can handle only the smallest graphs.
+* `transfer_matrix` handles narrow graphs of any length, such as grids of ten columns.
 * `min_cut` finds the best labelling if there are two labels and neighbours attract each other.
 * `local_polytope` solves the linear program that message passing at temperature 0 aims at.
 
-They are written in plain numpy and scipy.  The first three answer the question about labellings itself.
-The linear program relaxes it, so its value is an upper bound on the best score.
+They are written in plain numpy and scipy.  The first three are exact for the problem over labellings.
+The linear program relaxes that problem, so its value is an upper bound on the best score.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Relaxation:
     beliefs : Beliefs
         A vertex where it is attained.
     is_integral : ndarray of bool, shape (n_samples,)
-        Whether all beliefs are 0 or 1.  If they are, they are those of a best labelling.
+        Whether all beliefs are 0 or 1.  If so, they describe a best labelling.
     """
 
     value: np.ndarray
@@ -145,8 +145,8 @@ def enumerate_labellings(potentials: Potentials, epsilon: float = 1.0) -> ExactM
 
     Examples
     --------
-    Three nodes in a circle, each of which would like to differ from both others.  Six of the eight
-    labellings let two pairs differ, so each pair does with probability 2/3:
+    Three nodes in a circle, where each node prefers to differ from the other two.  In six of the eight
+    labellings two pairs differ, so each pair differs with probability 2/3:
 
     >>> import numpy as np
     >>> from medn_edu.inference import Potentials
@@ -248,17 +248,18 @@ def _ties(node: np.ndarray, tables: np.ndarray) -> np.ndarray:
 def transfer_matrix(potentials: Potentials, epsilon: float = 1.0) -> ExactMarginals:
     """Return log-partitions and marginals by eliminating one node after the other.
 
-    The nodes are visited in an order in which few of those seen have neighbours to come.  These few
-    are the *frontier*.  All that the future needs to know of the past is a table over their labels,
-    just as a chain needs one over the labels of the last node.  On a grid the frontier is one column.
+    The nodes are visited in an order that leaves few visited nodes with unvisited neighbours.  These
+    few are the *frontier*.  All that later steps need from earlier ones is a table over the frontier's
+    labels, just as a chain needs a table over the last node's labels.  On a grid the frontier is one
+    column.
 
     Parameters
     ----------
     potentials : Potentials
         Of graphs whose frontier has at most 16,384 states, such as grids of 14 rows or columns with
         two labels.  Nodes are visited in their own order, in the order of a grid's columns, or in
-        that of Cuthill and McKee (1969), whichever has the narrowest frontier.  The tables of a
-        sample take a number for each of its nodes and each state of the frontier.
+        that of Cuthill and McKee (1969), whichever has the narrowest frontier.  A sample's tables hold
+        one number for each node and each state of the frontier.
     epsilon : float, default=1.0
         Temperature; at 0 the value is the best score.
 
@@ -359,7 +360,7 @@ def _eliminate(
     n_samples, _, n_labels = node.shape
 
     def add(table: np.ndarray, k: int) -> None:
-        """Add the potentials of the node that enters, and of its edges."""
+        """Add the potentials of the entering node and of its edges."""
         _add(table, node[:, steps[k].node], steps[k].n_axes, (0,))
         for e, axes in steps[k].edges:
             _add(table, tables[:, e], steps[k].n_axes, axes)
@@ -423,16 +424,16 @@ def _states(
 def min_cut(potentials: Potentials) -> Cut:
     """Return the best labellings of binary graphs whose neighbours attract each other.
 
-    A labelling cuts a network in two: nodes of label 0 stay on the side of a source, nodes of label
-    1 on that of a sink.  Its score is a constant less the capacities that it cuts, so the best
-    labelling is the smallest cut (Greig, Porteous and Seheult 1989).
+    A labelling cuts a network in two: nodes with label 0 are on the side of a source, and nodes with
+    label 1 on the side of a sink.  The labelling's score is a constant minus the capacities that it
+    cuts, so the best labelling is the smallest cut (Greig, Porteous and Seheult 1989).
 
-    Scipy finds the largest flow, and with it the smallest cut, if capacities are whole numbers.  So the
+    Scipy finds the largest flow, and with it the smallest cut, for capacities that are integers.  So the
     capacities are multiplied by a power of two and rounded down.  The power is as large as it can be
     while every flow stays below ``2 ** 29``, so that nothing overflows an int32.  Because capacities
     are rounded down, the exact ones have room for the same flow.  The capacities that are left are
     treated in the same way, twice more.  No labelling scores more than the constant minus the three
-    flows together.  This bound, minus the score found, is ``most_lost``.  It is 0 for whole numbers
+    flows together.  This bound, minus the score found, is ``most_lost``.  It is 0 for integers
     that are not too large, and computed as accurately as floats allow.  With ``n`` nodes and ``m``
     edges it is at most ``((2 n + 2 m) / 2 ** 28) ** 3`` of the sum of all capacities.  On a grid of
     64 x 64 nodes this is a share below 1e-12.
@@ -449,7 +450,7 @@ def min_cut(potentials: Potentials) -> Cut:
 
     Examples
     --------
-    Two pixels of three vote for label 1, and neighbours like to agree:
+    Two of three pixels prefer label 1, and neighbours prefer to agree:
 
     >>> import numpy as np
     >>> from medn_edu.inference import Potentials
@@ -532,16 +533,16 @@ def _cut(graph: _Graph) -> tuple[np.ndarray, float]:
 def local_polytope(potentials: Potentials) -> Relaxation:
     """Return the best beliefs in which every edge agrees with both its ends, by linear programming.
 
-    The *local polytope* is the set of beliefs whose tables sum up to the beliefs of their ends.  It
-    holds the marginals of all distributions over labellings, and on graphs with cycles more than
-    these.  So the best of its points scores at least as much as the best labelling.  On forests, and
-    for two labels whose edges all attract, the two are equal (Wainwright and Jordan 2008).  HiGHS solves
-    the program, to an accuracy of about 1e-7 in beliefs.
+    The *local polytope* is the set of beliefs in which each edge's table sums to the beliefs of its two
+    ends.  It contains the marginals of all distributions over labellings.  On graphs with cycles it also
+    contains other points.  So its best point scores at least as much as the best labelling.  The two
+    scores are equal on forests, and for two labels if all edges attract (Wainwright and Jordan 2008).
+    HiGHS solves the program, to an accuracy of about 1e-7 in beliefs.
 
     Parameters
     ----------
     potentials : Potentials
-        Of any graphs.  What is ``-inf`` has belief 0.
+        Of any graphs.  Labels and pairs with a potential of ``-inf`` have belief 0.
 
     Returns
     -------
@@ -549,8 +550,8 @@ def local_polytope(potentials: Potentials) -> Relaxation:
 
     Examples
     --------
-    Of the three pairs in a circle only two can differ.  In the relaxation all three do, because every
-    node gives each label the belief one half:
+    In a circle of three nodes only two of the three pairs can differ.  In the relaxation all three
+    differ, because every node gives each label the belief one half:
 
     >>> import numpy as np
     >>> from medn_edu.inference import Potentials

@@ -14,7 +14,7 @@ from medn_edu.inference.potentials import Potentials, check_possible
 
 @dataclass(frozen=True, eq=False)
 class LocalSolution:
-    """Beliefs, and bounds on the optimum of the local program that they should solve.
+    """Beliefs, and bounds on the optimum of the local program that the beliefs should solve.
 
     Parameters
     ----------
@@ -23,12 +23,12 @@ class LocalSolution:
     labels : ndarray of int, shape (n_nodes,)
         Each node's best label given the messages to it; ties are resolved one node after the other.
     value : ndarray of shape (n_samples,)
-        Value of the local program at these beliefs.  While beliefs disagree it bounds nothing.
+        Value of the local program at these beliefs.  It is not a bound while the beliefs disagree.
     upper, lower : ndarray of shape (n_samples,)
-        Bounds on the optimum of the local program, from the messages and from beliefs that agree;
-        infinite where the counting numbers are not certified to be concave.
+        Bounds on the optimum of the local program: the upper one from the messages, the lower one from
+        beliefs that agree.  They are infinite where the entropy is not certified to be concave.
     disagreement : float
-        Largest difference between a node's belief and what one of its edges believes of it.
+        Largest difference between a node's belief and what one of its edges believes about the node.
     tied : float
         Share of the nodes at which several labels are equally good.
     n_sweeps : int
@@ -53,7 +53,7 @@ class LocalSolution:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The same for samples with the same edges, in arrays that end in an axis over samples."""
+    """A local solution for samples with the same edges; the last axis of each array is the sample."""
 
     node: np.ndarray
     edge: np.ndarray

@@ -1,4 +1,4 @@
-"""Messages as variables of an optimiser: one call sweeps them and computes the bound and its slopes.
+"""Messages as variables of an optimiser: one call sweeps, and computes the bound and its slopes.
 
 Here the messages of a set of equal graphs are a flat vector.  Adding a number to a message changes
 nothing, so its entry for the first label is 0 and is left out.
@@ -19,7 +19,7 @@ _FLOOR = 1e-2  # least curvature along a message, times its temperature
 class MessageWalk:
     """Sweeps and slopes of the bound of Theorem 2, on equal graphs with positive counting numbers.
 
-    ``told`` says of each message which labels its node may have.
+    ``told`` says for each message which labels its node may have.
     """
 
     def __init__(self, state: MessageState, weight: np.ndarray, told: np.ndarray) -> None:

@@ -1,1 +1,1 @@
-"""Parts of problems that only the solvers for comparison need; import them from `medn_edu.problems`."""
+"""Parts of problems that only the comparison solvers need.  Import them from `medn_edu.problems`."""

@@ -8,13 +8,13 @@ Three problems of the L1-M3N paper have the same family of solutions and three d
 
 At a solution ``w*``, ``max |eta_k|`` is the slope of the regulariser with respect to ``|w|_1``: a half
 in P1, the multiplier of the ball in P1', and ``2 lam |w*|_1 / K`` in P4.  Scaling the dual variables of
-one problem gives those of another.  They are proportional to the price of the slacks, so a solution with
-price ``C`` and largest ``|eta_k| = m`` solves L1-M3N at
+one problem gives those of another.  Dual variables are proportional to the price of the slacks, so a
+solution with price ``C`` and largest ``|eta_k| = m`` solves L1-M3N at
 
     C' = C / (2 m)                          (`l1_constant`)
 
-which for the adaptive M3N reads ``C' = C K / (4 lam |w*|_1)`` (`l1_constant_of_em`).  The other way
-round ``radius = |w*|_1``, and ``lam = C K / (4 C' |w*|_1)`` (`em_constant`).
+For the adaptive M3N this is ``C' = C K / (4 lam |w*|_1)`` (`l1_constant_of_em`).  In the other
+direction, ``radius = |w*|_1`` and ``lam = C K / (4 C' |w*|_1)`` (`em_constant`).
 """
 
 import numpy as np
@@ -40,8 +40,8 @@ def l1_constant(C: float, eta: np.ndarray) -> float:
     Raises
     ------
     ValueError
-        If ``eta`` is zero: then the weights are 0, or the ball does not bind, and no constant is
-        singled out.
+        If ``eta`` is zero.  Then the weights are 0, or the ball does not bind, and no constant can be
+        determined.
 
     Examples
     --------

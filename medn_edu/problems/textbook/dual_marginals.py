@@ -1,4 +1,4 @@
-"""Dual variables summed up by node and edge, for solvers that change very many of them at once."""
+"""Dual variables summed by node and edge, for solvers that change very many at once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ROUNDING = 1e-9  # how far marginals may be from consistent, relative to their 
 
 @dataclass(frozen=True, eq=False)
 class DualMarginals:
-    """Factored dual variables: summed up by label at each node, and by transition at each edge.
+    """Factored dual variables: their sums per label at each node and per transition at each edge.
 
-    The dual of a margin problem depends on ``alpha_i(y)`` through these sums alone (Taskar et al.
-    2003), so a solver that changes very many labellings at once keeps them instead.
+    The dual of a margin problem depends on ``alpha_i(y)`` only through these sums (Taskar et al.
+    2003).  So a solver that changes very many labellings at once can keep the sums instead.
 
     Parameters
     ----------

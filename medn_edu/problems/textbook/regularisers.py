@@ -1,4 +1,4 @@
-"""The squared L1 norm, and balls: regularisers that solvers for comparison ask for.
+"""The squared L1 norm, and balls: regularisers that the comparison solvers need.
 
 ===================  ===========================  ==================================
 regulariser          ``R(w)``                     ``R*(eta)``
@@ -8,18 +8,19 @@ regulariser          ``R(w)``                     ``R*(eta)``
 `L2Ball`             0 where ``|w|_2 <= r``       ``r |eta|_2``
 ===================  ===========================  ==================================
 
-and infinity elsewhere.  The first two have L1-M3N's solutions at other constants
-(`medn_edu.problems.textbook.constants`); `L2Ball` has M3N's.
+Outside a ball, ``R(w)`` is infinite.  The first two have the solutions of L1-M3N at other constants
+(`medn_edu.problems.textbook.constants`).  `L2Ball` has those of M3N.
 
-The L1 norm and its square are also the least that squares can cost when their prices may adapt,
+The L1 norm and its square are also the smallest cost that squared weights can have if their variances
+``v_k`` may adapt:
 
     scale |w|_1   = min_v  sum_k w_k^2 / (2 v_k) + scale^2 v_k / 2   at v_k = |w_k| / scale,
     scale |w|_1^2 = min_v  sum_k w_k^2 / (2 v_k)                     at v_k = |w_k| / (2 scale |w|_1),
                     where sum_k v_k = 1 / (2 scale)
 
-The first is the inequality between arithmetic and geometric mean, the second that of Cauchy and
-Schwarz.  ``variances`` returns the best ``v``; with these fixed what remains is M3N with normal priors
-of these variances (`medn_edu.solvers.adaptive_m3n`).
+The first line follows from the inequality of the arithmetic and geometric means, the second from the
+Cauchy-Schwarz inequality.  ``variances`` returns the best ``v``.  If ``v`` is held fixed, the problem is
+M3N with normal priors of these variances (`medn_edu.solvers.adaptive_m3n`).
 """
 
 import math
@@ -74,10 +75,10 @@ class SquaredL1Norm:
         return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
 
     def variances(self, weights: np.ndarray) -> np.ndarray:
-        """Return the variances at which squares cost as much: ``|w_k| / (2 scale |w|_1)``.
+        """Return the variances at which squares cost the same: ``|w_k| / (2 scale |w|_1)``.
 
-        Half the paper's ``tau_k``, whose squares cost ``w_k^2 / tau_k`` (its Eq. 4).  Weights of 0
-        have none.
+        These are half the paper's ``tau_k``, where squares cost ``w_k^2 / tau_k`` (its Eq. 4).  Weights
+        of 0 have a variance of 0.
         """
         magnitudes = np.abs(weights)
         return magnitudes / (2 * self.scale * math.fsum(magnitudes))
@@ -118,7 +119,7 @@ class _Ball(ABC):
 
 
 class L1Ball(_Ball):
-    """Weights whose magnitudes add up to at most a radius (L1-M3N, problem P1').
+    """Weights with magnitudes that add up to at most a radius (L1-M3N, problem P1').
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ class L1Ball(_Ball):
 
 
 class L2Ball(_Ball):
-    """Weights of a Euclidean norm of at most a radius: M3N in the form of P1'.
+    """Weights with a Euclidean norm of at most a radius: M3N in the form of P1'.
 
     Parameters
     ----------

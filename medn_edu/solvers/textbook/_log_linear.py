@@ -1,16 +1,16 @@
-"""Dual variables with logarithms made of scores and losses, as multiplicative updates leave them.
+"""Dual variables with log-linear form: multiplicative updates add up scores and losses.
 
 The derivative of the dual of M3N with respect to ``alpha_i(y)`` is the loss of ``y`` plus its
-score, less the score of the truth, which is the same for all ``y``.  Steps
+score, minus the score of the truth, which is the same for all ``y``.  Steps
 ``alpha_i(y) <- alpha_i(y) exp(step * gradient) / Z`` from equal dual variables add up in the
 exponent,
 
     log alpha_i(y) = S loss_i(y) + W . f(x_i, y) - log Z_i,
 
-``S`` the sum of the steps and ``W`` the sum of the weights at each, times the step.  So the dual
-variables of exponentially many labellings are given by one number and one vector: a conditional
-random field with the *average* weights ``W / S``, the loss added, at temperature ``1 / S``.  All
-that a solver asks of them comes from sums over labellings, the two sweeps of
+where ``S`` is the sum of the steps, and ``W`` the sum of step times weights over the steps.  So one
+number and one vector give the dual variables of exponentially many labellings.  They form a
+conditional random field with the *average* weights ``W / S``, with the loss added, at temperature
+``1 / S``.  All that a solver needs from them are sums over labellings, which take the two sweeps of
 `medn_edu.inference.marginals`.
 """
 
@@ -25,7 +25,7 @@ from medn_edu.solvers.training import check_plain, normal_variances
 
 @dataclass(frozen=True, eq=False)
 class DualSums:
-    """What the dual value needs to know of dual variables, and what it makes of it."""
+    """The sums over dual variables that the dual value needs, and the dual value."""
 
     loss: float  # sum alpha_i(y) loss_i(y)
     eta: np.ndarray  # sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))
@@ -102,8 +102,8 @@ class LogLinearDual:
 def sample_scales(problem: Problem) -> np.ndarray:
     """Return, for each sample, how fast its block of the gradient changes with ``alpha_i``.
 
-    Roughly, that is ``C_i`` times the square of a typical ``f(x_i, y_i) - f(x_i, y)``.  It is for
-    first step sizes.
+    Roughly, that is ``C_i`` times the square of a typical ``f(x_i, y_i) - f(x_i, y)``.  First step
+    sizes are chosen from it.
     """
     samples = problem.data.samples
     of_node = np.asarray(samples.features.multiply(samples.features).sum(axis=1)).ravel() + 1.0

@@ -19,7 +19,7 @@ _REGULARISATION = (0.0, *[_OWN] * 5)  # what is tried, as long as it leads furth
 
 @dataclass(frozen=True, eq=False)
 class CappedProgram:
-    """A concave quadratic program over dual variables, in groups that have caps."""
+    """A concave quadratic program over dual variables in groups, where each group's sum has a cap."""
 
     gain: np.ndarray
     gram: np.ndarray
@@ -31,14 +31,14 @@ class CappedProgram:
         return float(self.gain @ alpha - alpha @ (self.gram @ alpha) / 2)
 
     def upper_bound(self, alpha: np.ndarray) -> float:
-        """Return the value of the primal at the weights of ``alpha``; no value exceeds it."""
+        """Return the primal value at the weights of ``alpha``, an upper bound on the program's value."""
         product = self.gram @ alpha
         slack = np.zeros(len(self.cap))
         np.maximum.at(slack, self.group, self.gain - product)
         return float(alpha @ product / 2 + self.cap @ slack)
 
     def clipped(self, alpha: np.ndarray) -> np.ndarray:
-        """Return variables made non-negative and, where they were too large, scaled to their caps."""
+        """Return the variables, made non-negative and scaled down to their caps where needed."""
         alpha = np.where(np.isfinite(alpha) & (alpha > 0), alpha, 0.0)
         return scaled_to_fit(alpha, self.group, self.cap)
 
@@ -46,12 +46,12 @@ class CappedProgram:
 def highs_maximiser(
     program: CappedProgram, start: np.ndarray, iteration_limit: int | None = None
 ) -> tuple[np.ndarray, str]:
-    """Maximise a quadratic program by HiGHS, and where that fails by steps between pairs.
+    """Maximise a quadratic program by HiGHS or, if that fails, by steps between pairs.
 
-    Returns feasible dual variables, no worse than ``start``, and what HiGHS says of its failure, empty
-    if they are optimal.  HiGHS starts afresh, because it takes no start for a quadratic program.  It may
-    take so many iterations, by default 1000 and ten for each variable and group; ten times as many steps
-    between pairs follow, which cost little.
+    Returns feasible dual variables, no worse than ``start``, and what HiGHS says about its failure,
+    which is empty if the variables are optimal.  HiGHS starts afresh, because it takes no start for a
+    quadratic program.  It may take a limited number of iterations, by default 1000 plus ten for each
+    variable and group.  If it fails, ten times as many steps between pairs follow, which are cheap.
     """
     if iteration_limit is None:
         iteration_limit = 1000 + 10 * (len(program.gain) + len(program.cap))
@@ -75,9 +75,10 @@ def highs_maximiser(
 def pairwise_maximiser(program: CappedProgram, start: np.ndarray, n_steps: int) -> np.ndarray:
     """Maximise a quadratic program by moving an amount between two labellings of a group at a time.
 
-    What a group's variables lack of its cap counts as the true labelling's, with no gain and a row
-    of zeros.  A step takes the group in which the largest slope and the smallest one of a positive
-    variable are furthest apart.  It moves as much as is there, or as lets the parabola rise.
+    The amount by which a group's variables fall short of its cap counts as the dual variable of the
+    true labelling, with no gain and a row of zeros.  Each step looks at every group's largest slope, and
+    at its smallest slope among positive variables.  It takes the group where the two are furthest apart.
+    It moves until the parabola is highest, or until nothing is left to move.
     """
     n_variables, n_groups = len(program.gain), len(program.cap)
     group = np.concatenate([program.group, np.arange(n_groups)])

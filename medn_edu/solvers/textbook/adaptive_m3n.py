@@ -1,4 +1,4 @@
-"""L1-M3N by M3N whose variances adapt: the EM-style algorithm (Algorithm 3 of the L1-M3N paper).
+"""L1-M3N by M3N with variances that adapt: the EM-style algorithm (Algorithm 3 of the L1-M3N paper).
 
 ``adaptive_m3n.md`` explains why it works.
 """
@@ -14,8 +14,8 @@ from medn_edu.results import Iterate
 from medn_edu.solvers.textbook.m3n_solvers import solve_quadratic_program
 
 # Variance of a dead feature, relative to the mean, because a normal prior must have one.  Its weight,
-# this times eta, moves no score by as much as it is rounded, nor does its share of the dual; so weights
-# and dual variables are those of the program without the feature.
+# this times eta, changes scores and the dual by less than rounding.  So weights and dual variables are
+# those of the program without the feature.
 _NOTHING = 1e-30
 
 
@@ -34,10 +34,10 @@ def adaptive_m3n(
     Parameters
     ----------
     problem : Problem
-        A problem with a `SquaredL1Norm`, of scale ``lam / K``: the adaptive M3N; or with an `L1Norm`:
-        L1-M3N at the problem's own ``C``.
+        A problem with a `SquaredL1Norm` of scale ``lam / K``, which is the adaptive M3N, or with an
+        `L1Norm`, which is L1-M3N at the problem's own ``C``.
     rng : numpy.random.Generator
-        For the draws of the solver of M3N.
+        For the random draws of the M3N solver.
     n_iterations : int, default=15
         Number of quadratic programs.
     tol : float, default=0.001
@@ -45,20 +45,21 @@ def adaptive_m3n(
     max_iter : int, default=1000
         Largest number of passes for each of them.
     threshold : float, default=1e-4
-        Features with ``beta_k`` of at most this are dead; the mean of ``beta_k^2`` is 1.
+        Features with a ``beta_k`` of at most this are dead.  The mean of ``beta_k^2`` is 1.
     solver : str, default="block_frank_wolfe"
-        What solves the quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.
+        The solver of the quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.
 
     Yields
     ------
     Iterate
-        Weights, those of dead features exactly 0; the objective as ``objective_estimate``, and its
-        distance from the best dual value of a share of the program's dual variables as ``gap_estimate``.
+        Weights, where those of dead features are exactly 0, and the objective as ``objective_estimate``.
+        ``gap_estimate`` is the difference between the objective and a dual value.  That is the best
+        dual value of any share of the program's dual variables.
 
     Raises
     ------
     TypeError
-        If the problem's norm is another one.
+        If the problem has a different norm.
     ValueError
         If ``threshold`` is negative or ``n_iterations`` below 1.
 

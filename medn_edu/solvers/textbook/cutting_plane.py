@@ -28,10 +28,10 @@ def cutting_plane(
     patience: int = 3,
     qp_iteration_limit: int | None = None,
 ) -> Iterator[Iterate]:
-    """Solve M3N by cutting planes, a slack for each sample (Tsochantaridis et al. 2004, Algorithm 1).
+    """Solve M3N by cutting planes, with one slack per sample (Tsochantaridis et al. 2004, Algorithm 1).
 
-    A pass is a round: decoding of all samples, and the quadratic program over the working set.  The
-    paper's algorithm solves a program after each sample.  This one adds the violated margins of all
+    A pass is a round.  It decodes all samples, and solves the quadratic program over the working set.
+    The paper's algorithm solves a program after each sample.  This one adds the violated margins of all
     samples at once, and it also drops labellings.
 
     Parameters
@@ -39,23 +39,23 @@ def cutting_plane(
     problem : Problem
         A problem with a `GaussianPrior`, whose variances may differ, and a `LinearSlack`.
     rng : numpy.random.Generator, optional
-        Not used, since nothing is drawn; it is there because all solvers take one.
+        Not used, since nothing is drawn.  The parameter is there because all solvers take one.
     precision : float, default=1e-6
-        By how much a margin must be violated beyond the sample's slack to join, in units of the loss;
-        the paper's ``epsilon``.
+        A margin joins if it is violated by more than this beyond the sample's slack, in units of the
+        loss.  The paper calls it ``epsilon``.
     patience : int, default=3
         Rounds with a dual variable of zero after which a labelling is dropped.
     qp_iteration_limit : int, optional
-        Iterations that HiGHS may take for a quadratic program; by default 1000 and ten for each
+        Iterations that HiGHS may take for a quadratic program; by default 1000 plus ten for each
         labelling and sample.
 
     Yields
     ------
     Iterate
-        The weights with the lowest primal value so far, the difference to the value of the last program
-        as ``gap_estimate``, which is exact up to rounding, and that value as ``objective_estimate``.
-        It ends, and says why in ``stopped``, when no margin is violated any more, or when neither HiGHS
-        nor the steps between pairs that take over from it finish a program.
+        The weights with the lowest primal value so far.  ``objective_estimate`` is the value of the last
+        program, and ``gap_estimate`` the difference between the two values, exact up to rounding.  The
+        solver ends when no margin is violated any more, or when a program can be finished neither by
+        HiGHS nor by the steps between pairs that take over from it.  ``stopped`` says why.
 
     Raises
     ------
@@ -88,30 +88,31 @@ def one_slack_cutting_plane(
     patience: int = 50,
     qp_iteration_limit: int | None = None,
 ) -> Iterator[Iterate]:
-    """Solve M3N by cutting planes, one slack for all samples (Joachims et al. 2009, Algorithm 3).
+    """Solve M3N by cutting planes, with one slack for all samples (Joachims et al. 2009, Algorithm 3).
 
-    A pass is a round: decoding of all samples, one constraint, and the program over those kept.
+    A pass is a round.  It decodes all samples, adds one constraint, and solves the program over those
+    that are kept.
 
     Parameters
     ----------
     problem : Problem
         A problem with a `GaussianPrior`, whose variances may differ, and a `LinearSlack`.
     rng : numpy.random.Generator, optional
-        Not used, since nothing is drawn; it is there because all solvers take one.
+        Not used, since nothing is drawn.  The parameter is there because all solvers take one.
     precision : float, default=1e-6
-        By how much a constraint must be violated beyond the slack to join, in units of the loss per
-        sample; the paper's ``epsilon``.
+        A constraint joins if it is violated by more than this beyond the slack, in units of the loss
+        per sample.  The paper calls it ``epsilon``.
     patience : int, default=50
         Rounds with a dual variable of zero after which a constraint is dropped, as in the paper.
     qp_iteration_limit : int, optional
-        Iterations that HiGHS may take for a quadratic program; by default 1010 and ten for each
+        Iterations that HiGHS may take for a quadratic program; by default 1010 plus ten for each
         constraint.
 
     Yields
     ------
     Iterate
-        As from `cutting_plane`; the dual variable of a constraint is laid on the labellings it
-        consists of.
+        As from `cutting_plane`.  The dual variable of a constraint becomes that of the labellings in
+        the constraint.
 
     Raises
     ------
@@ -192,7 +193,7 @@ class _WorkingSet(ABC):
         self.value = 0.0
 
     def weights(self) -> np.ndarray:
-        """Return the weights that the dual variables make, ``v * eta``."""
+        """Return the weights that belong to the dual variables, ``v * eta``."""
         return self.scale * (self.rows.T @ self.alpha)
 
     def slacks(self) -> np.ndarray:
@@ -202,7 +203,7 @@ class _WorkingSet(ABC):
         return xi
 
     def drop(self, patience: int) -> None:
-        """Drop the constraints whose dual variables have been zero for so many rounds."""
+        """Drop constraints with dual variables that have been zero for ``patience`` rounds."""
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
         kept = np.flatnonzero(self.idle < patience)
         if len(kept) < len(self.idle):
@@ -214,7 +215,7 @@ class _WorkingSet(ABC):
 
     @abstractmethod
     def add(self, labels: np.ndarray, violation: np.ndarray, precision: float) -> bool:
-        """Add what is violated by more than the slack and a precision; say whether anything is."""
+        """Add what is violated by more than slack plus precision; return whether anything was."""
 
     @abstractmethod
     def dual_variables(self) -> DualVariables:
@@ -283,7 +284,7 @@ class _ConstraintSet(_WorkingSet):
         return True
 
     def dual_variables(self) -> DualVariables:
-        """Return ``sum_c gamma_c C_i`` on the constraints' wrong labellings, equal ones together."""
+        """Return ``sum_c gamma_c C_i`` on the constraints' wrong labellings, with equal ones merged."""
         offsets, true = self.problem.data.samples.offsets, self.problem.data.labels
         sample: list[int] = []
         labels: list[np.ndarray] = []

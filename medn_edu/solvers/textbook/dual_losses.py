@@ -33,8 +33,8 @@ def dual_losses(
     Yields
     ------
     Iterate
-        The mean of the last pass's weights, and its messages.  ``gap_estimate`` is 0, because the
-        objective is never evaluated.  Only a certificate says how large the gap is.
+        The mean of the weights during the last pass, and the messages.  ``gap_estimate`` is 0, because
+        the objective is never evaluated.  Only a certificate says how large the gap is.
 
     Raises
     ------

@@ -37,25 +37,26 @@ def exponentiated_gradient(
 ) -> Iterator[Iterate]:
     """Maximise the dual of M3N by multiplicative steps on all samples (Bartlett et al. 2004).
 
-    A pass tries one step.  Where the dual would fall, nothing is taken: the movement so far is
-    forgotten, and if there was none the step size is halved.  Otherwise it grows by a hundredth.
+    A pass tries one step.  If the dual would fall, the step is not taken, and the movement so far is
+    forgotten.  If there was no movement, the step size is halved instead.  After each step that is
+    taken, the step size grows by one per cent.
 
     Parameters
     ----------
     problem : Problem
         A problem with a normal prior, whose variances may differ, and a linear slack.
     rng : numpy.random.Generator
-        Not used: nothing is drawn.
+        Not used, since nothing is drawn.
     step : float, optional
         First step size.  By default about the inverse of the curvature of a single sample's block.
     momentum : bool, default=True
-        Whether to repeat the last movement in part; without it this is the method as published.
+        Whether to repeat part of the last movement.  Without it this is the method as published.
 
     Yields
     ------
     Iterate
         The weights ``v * eta`` of the dual variables, the gap and the dual value there.  A pass
-        costs two oracle calls per sample, a sum over labellings and the decoding of the gap.
+        costs two oracle calls per sample: a sum over labellings, and the decoding for the gap.
 
     Raises
     ------
@@ -118,10 +119,9 @@ def block_exponentiated_gradient(
 ) -> Iterator[Iterate]:
     """Maximise the dual of M3N by multiplicative steps, sample by sample (Collins et al. 2008).
 
-    A pass visits all samples in random order.  Each has a step size of its own, which is shortened
-    until the dual does not fall and follows what the visits have shown.  Before the visits all
-    potentials are moved on together, by a part of how far the last pass has taken them, unless that
-    lowers the dual.
+    A pass visits all samples in random order.  Each sample has its own step size.  It is shortened
+    until the dual does not fall, and adapts from visit to visit.  Before the visits, all potentials
+    move on together by part of their movement in the last pass, unless that lowers the dual.
 
     Parameters
     ----------
@@ -132,13 +132,13 @@ def block_exponentiated_gradient(
     step : float, optional
         First step size of all samples.  By default about the inverse of the curvature of each block.
     momentum : bool, default=True
-        Whether to move on before the visits; without it this is the method as published.
+        Whether to move on before the visits.  Without it this is the method as published.
 
     Yields
     ------
     Iterate
         The weights ``v * eta`` of the dual variables, the gap and the dual value there.  Oracle
-        calls are sums over labellings, of steps not taken too, and the decoding of the gap.
+        calls are sums over labellings, also for steps that are not taken, and the decoding for the gap.
 
     Raises
     ------
@@ -207,7 +207,7 @@ class _Blocks:
         self.eta, self.dual = self._value(self._marginals)
 
     def extrapolate(self) -> int:
-        """Move on by a part of the last pass' movement unless the dual falls; return oracle calls."""
+        """Move on by part of the last pass's movement unless the dual falls; return oracle calls."""
         share = self._age / (self._age + 3)
         if share == 0.0:
             self._keep_potentials()

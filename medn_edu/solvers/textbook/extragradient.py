@@ -41,26 +41,26 @@ def extragradient(
 ) -> Iterator[Iterate]:
     """Find the saddle point of M3N by extragradient steps (Taskar et al. 2006).
 
-    A pass tries one prediction and correction, which is two sums over labellings per sample; where
-    they are not kept the step size is halved and nothing moves.
+    A pass tries one prediction and one correction, which take two sums over labellings per sample.  If
+    they are rejected, the step size is halved and nothing moves.
 
     Parameters
     ----------
     problem : Problem
         A problem with a normal prior, whose variances may differ, and a linear slack.
     rng : numpy.random.Generator
-        Not used: nothing is drawn.
+        Not used, since nothing is drawn.
     step : float, optional
         First step size of the dual variables.  By default about the inverse of the curvature of a
         single sample's block.
     ratio : float, default=0.3
-        Step size of the weights relative to that of the dual variables.  Where it is large, the
+        Step size of the weights relative to that of the dual variables.  If it is large, the
         weights stay close to ``v * eta``.
 
     Yields
     ------
     Iterate
-        The weights, the gap and the dual value, of weights and dual variables after the step.
+        The weights after the step, and the gap and dual value of weights and dual variables there.
 
     Raises
     ------

@@ -28,20 +28,20 @@ def l1_cutting_plane(
     problem : Problem
         L1-M3N: a margin loss with a linear slack, and `L1Norm()`.
     smoothing : float, optional
-        Share of the last point in the running average at which rows are looked for; below 1.  With 0
-        they are looked for at the solutions themselves, as in the paper.  By default 0.8, or 0.5
-        with a warm start.
+        Share of the last point in the running average, below 1.  Violated rows are searched for at this
+        average.  With 0 they are searched for at the solutions themselves, as in the paper.  By default
+        0.8, or 0.5 with a warm start.
     patience : int, default=2
-        Inactive rounds after which a labelling leaves the working set.
+        Number of inactive rounds after which a labelling leaves the working set.
     warm_start : SolveResult, optional
-        Solution of a problem of the same samples with another constant.  The labellings of its dual
-        variables are the working set at first, its weights are where the average begins.
+        Solution of a problem with the same samples and another constant.  The labellings of its dual
+        variables are the first working set.  Its weights are where the average begins.
 
     Yields
     ------
     Iterate
-        Of all solutions so far the one with the smallest objective; the dual variables of the
-        largest lower bound; the distance of the two as ``gap_estimate``.
+        The solution with the smallest objective so far, and the dual variables of the largest lower
+        bound so far.  ``gap_estimate`` is the difference between the two values.
 
     Raises
     ------

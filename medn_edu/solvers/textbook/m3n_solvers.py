@@ -1,8 +1,8 @@
 """The solvers of M3N by name.
 
 All of them solve a `medn_edu.problems.Problem` with a normal prior, whose variances may differ from
-weight to weight, and a linear slack.  `block_frank_wolfe` is the one to use; the others are those of
-the literature, to study and to compare.
+weight to weight, and a linear slack.  `block_frank_wolfe` is the one to use.  The others come from the
+literature, and are here to study and to compare.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ _OUT_OF_REACH = 1e-10  # relative gaps that online subgradients never have
 
 
 def check_m3n_solver(name: str, beta: float | None = None) -> str:
-    """Return ``name`` if it is one of `M3N_SOLVERS` and takes ``beta``; a ValueError otherwise."""
+    """Return ``name`` if it is one of `M3N_SOLVERS` and takes ``beta``; else raise ValueError."""
     check_choice("solver", name, M3N_SOLVERS)
     if beta is not None:
         check_positive("beta", beta)
@@ -72,14 +72,14 @@ def m3n_iterates(
     solver : str, default="block_frank_wolfe"
         One of `M3N_SOLVERS`.
     rng : numpy.random.Generator
-        For whatever the solver draws.
+        For the solver's random draws.
     warm_start : DualVariables, optional
         Where ``"block_frank_wolfe"`` starts; the others start afresh.
     beta : float, optional
         Steps ``1 / (2 beta sqrt(t))`` for the subgradient methods.
     tol : float, default=0.01
-        Relative gap that is aimed at.  With one below 1e-10 ``"online_subgradient"`` does not compute
-        gaps, which it would never reach, and which cost more than its steps.
+        Relative gap to aim for.  Below 1e-10, ``"online_subgradient"`` does not compute gaps, because
+        it would never reach such a gap, and gaps cost more than its steps.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def m3n_iterates(
     Raises
     ------
     ValueError
-        If there is no such solver, or ``beta`` is given to one that takes none.
+        If there is no such solver, or ``beta`` is given to a solver that takes none.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def solve_quadratic_program(
     max_iter: int,
     **options: Any,
 ) -> tuple[SolveResult, Dual]:
-    """Solve M3N with a problem's samples, in an iteration of another method; warn if that fails."""
+    """Solve M3N on a problem's samples, as a step of another method; warn if that fails."""
     quadratic = Problem(problem.data, problem.loss, prior, problem.n_jobs)
     passes = m3n_iterates(quadratic, solver, tol=tol, **options)
     result = run(passes, quadratic, tol=tol, max_iter=max_iter)

@@ -1,20 +1,20 @@
-r"""OWL-QN: L-BFGS for an objective with magnitudes, one orthant at a time.
+r"""OWL-QN: L-BFGS for an objective with an L1 norm, one orthant at a time.
 
-``|w|_1`` has kinks wherever a weight is 0, and L-BFGS trips over them.  But inside an *orthant*, where
-no weight changes its sign, it is linear and the objective as smooth as the rest of it.  Andrew and Gao
-(2007) build the *orthant-wise limited-memory quasi-Newton* method on that:
+``|w|_1`` has a kink wherever a weight is 0, and L-BFGS can't handle kinks.  But inside an *orthant*,
+where no weight changes its sign, ``|w|_1`` is linear.  There the objective is as smooth as its other
+terms.  Andrew and Gao (2007) build the *orthant-wise limited-memory quasi-Newton* method on that:
 
-1.  The minimum-norm subgradient ``v`` says downhill, and with it which orthant to walk in: that of the
-    weights' signs, and of ``-v`` where weights are 0.
+1.  The minimum-norm subgradient ``v`` gives the downhill direction ``-v``, and with it the orthant to
+    walk in.  Its signs are those of the weights, and those of ``-v`` where weights are 0.
 2.  L-BFGS turns ``-v`` into a direction.  Its pairs are steps and changes of the gradient of the smooth
-    part alone, because within an orthant magnitudes add no curvature.  Entries of the direction that
-    point to the other side of ``-v`` are set to 0.
+    part alone, because within an orthant the L1 norm adds no curvature.  Entries of the direction that
+    differ in sign from ``-v`` are set to 0.
 3.  The line search walks along the direction, and weights that would leave the orthant stop at 0.
     That makes them exactly 0.
 
 The Kronecker-factored initial Hessian helps little here, since setting entries of a direction to 0
-spoils it.  `medn_edu.solvers.proximal_lbfgs` uses it in another way and needs about a fifth of the
-iterations.
+spoils it.  `medn_edu.solvers.proximal_lbfgs` uses that Hessian in another way and needs about a
+fifth of the iterations.
 """
 
 from collections.abc import Iterator
@@ -39,14 +39,14 @@ from medn_edu.solvers.quasi_newton import (
 def owlqn(
     problem: Problem, *, warm_start: np.ndarray | None = None, memory: int = 10
 ) -> Iterator[Iterate]:
-    """Minimise a soft-max problem with magnitudes; yield the start and then once per iteration.
+    """Minimise a soft-max problem with an L1 norm; yield the start, then once per iteration.
 
     Parameters
     ----------
     problem : Problem
         A soft-max loss with an `L1Norm`, or an `ElasticNet` with ``l1 > 0``.
     warm_start : ndarray of shape (n_weights,), optional
-        Weights to start from; by default zeros.  Weights of forbidden transitions are set to 0.
+        Weights to start from, by default zeros.  Weights of forbidden transitions are set to 0.
     memory : int, default=10
         Largest number of pairs (step, change of gradient) that are kept.
 
@@ -60,7 +60,7 @@ def owlqn(
     TypeError
         If the problem has another loss or regulariser.
     ValueError
-        If ``memory`` is below 0, or ``warm_start`` not finite or of the wrong shape.
+        If ``memory`` is below 0, or ``warm_start`` is not finite or has the wrong shape.
 
     Examples
     --------

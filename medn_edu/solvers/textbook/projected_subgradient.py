@@ -32,7 +32,7 @@ def projected_subgradient(
 ) -> Iterator[Iterate]:
     """Minimise violated margins within a ball by projected subgradient steps.
 
-    L1-M3N paper, Algorithm 2; the projection is that of Duchi et al. 2008.
+    This is Algorithm 2 of the L1-M3N paper, with the projection of Duchi et al. (2008).
 
     Parameters
     ----------
@@ -41,23 +41,23 @@ def projected_subgradient(
     rng : numpy.random.Generator
         Draws the order in which samples are visited online.
     online : bool, default=False
-        Take a step after each sample instead of one after all of them.  Samples are decoded one by one
-        then, in Python: a pass over a hundred takes as long as some thirty in batch.
+        Take a step after each sample instead of one after all of them.  Then samples are decoded one by
+        one in Python.  An online pass over a hundred samples takes as long as about thirty batch passes.
     beta : float, optional
         Constant of the papers' steps ``1 / (2 beta sqrt(t))`` along the subgradient of the mean hinge
-        loss; ``t`` counts steps.  By default the steps are our own, without a constant.
+        loss, where ``t`` counts steps.  By default the steps are our own, without a constant.
 
     Yields
     ------
     Iterate
-        With ``beta`` the last weights, otherwise the best so far, of a first at zero weights.  Value and
-        gap are exact, except with ``beta`` online, where they are sums collected during the pass.  The
-        dual variables are averages of the labellings found.
+        With ``beta`` the last weights, otherwise the best weights so far, which are zero at first.
+        Value and gap are exact, except online with ``beta``, where they are sums collected during the
+        pass.  The dual variables are averages of the labellings found.
 
     Raises
     ------
     TypeError
-        If the norm is not a ball, or the slack not linear.
+        If the norm is not a ball, or the slack is not linear.
     ValueError
         If ``beta`` is not a finite positive number.
 
@@ -93,10 +93,10 @@ def _projection(problem: Problem) -> _Projection:
 
 
 def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
-    """Return the nearest weights whose magnitudes add up to at most a radius.
+    """Return the nearest weights with magnitudes that add up to at most a radius.
 
-    Expected linear time (`medn_edu.kernels.textbook.projection`).  NaN everywhere if a weight is not
-    finite.
+    The expected time is linear (`medn_edu.kernels.textbook.projection`).  If a weight is not finite,
+    the result is NaN everywhere.
     """
     radius = check_positive("radius", radius)
     # A copy: kernels take arrays that are contiguous and writeable.
@@ -106,7 +106,7 @@ def project_l1(weights: np.ndarray, radius: float) -> np.ndarray:
 
 
 def project_l2(weights: np.ndarray, radius: float) -> np.ndarray:
-    """Return the nearest weights of a Euclidean norm of at most a radius."""
+    """Return the nearest weights with a Euclidean norm of at most a radius."""
     radius = check_positive("radius", radius)
     projected = np.array(weights, dtype=np.float64)
     length = float(np.linalg.norm(projected))
@@ -242,7 +242,7 @@ class _Visits:
             self.singles.append(Problem(one, problem.loss, problem.regulariser))
 
     def walk(self, weights: np.ndarray, steps: Iterator[float]) -> tuple[np.ndarray, _Found]:
-        """Visit every sample once, with a step after each."""
+        """Visit every sample once, and take a step after each."""
         labels = np.empty(self.starts[-1], dtype=np.int64)
         value, loss, eta = 0.0, 0.0, np.zeros_like(weights)
         for i in self.rng.permutation(len(self.singles)):
@@ -278,7 +278,7 @@ class _Averages:
 
     @property
     def best(self) -> _Average:
-        """The one with the higher dual value."""
+        """Return the one with the higher dual value."""
         return max(self.running, self.complete, key=lambda average: average.bound)
 
     def add(self, step: float, found: _Found) -> None:

@@ -26,10 +26,10 @@ _ACCURACY = (
 
 
 def smo(problem: Problem, *, rng: np.random.Generator, n_steps: int = 5) -> Iterator[Iterate]:
-    """Maximise the dual of M3N, pair by pair of labellings, in marginals (Taskar et al. 2003).
+    """Maximise the dual of M3N over marginals, two labellings at a time (Taskar et al. 2003).
 
-    A pass visits the samples in an order drawn anew and makes up to ``n_steps`` steps at each, fewer
-    when its violations have become nearly equal.  Each step counts as two calls of the oracle.
+    A pass visits the samples in a new random order and makes up to ``n_steps`` steps at each.  It makes
+    fewer when the sample's violations have become nearly equal.  Each step counts as two oracle calls.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def smo(problem: Problem, *, rng: np.random.Generator, n_steps: int = 5) -> Iter
     Yields
     ------
     Iterate
-        Weights, marginals of the dual variables, and as gap estimate the sum of the samples' gaps,
-        each before its visit.
+        Weights and marginals of the dual variables.  The gap estimate is the sum of the samples' gaps,
+        each computed before the sample is visited.
 
     Raises
     ------
     TypeError
-        If the prior is not normal or the slack not linear, or the data need another solver.
+        If the prior is not normal, the slack is not linear, or the data need another solver.
     ValueError
         If ``n_steps`` is below 1.
 

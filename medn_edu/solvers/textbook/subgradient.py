@@ -31,20 +31,21 @@ _NOTHING = 1e-300  # the part of C_i below which a sample has no dual variables
 def subgradient(
     problem: Problem, *, rng: np.random.Generator, beta: float | None = None
 ) -> Iterator[Iterate]:
-    """Subgradient descent, all samples in each step (Ratliff et al. 2007).
+    """Subgradient descent with all samples in each step (Ratliff et al. 2007).
 
-    A pass is one step.  The decoding that a step needs also yields the primal value where it starts, so
-    that the best weights so far are known and recommended, and the gap estimate is a true gap: their
-    primal value less the dual value of the mixture that the steps have made.
+    A pass is one step.  The decoding that a step needs also gives the primal value where the step
+    starts.  So the best weights so far are known and recommended.  The gap estimate is a true gap: the
+    primal value of these weights minus the dual value of the mixture that the steps have made.
 
     Parameters
     ----------
     problem : Problem
         A problem with a normal prior and a linear slack.
     rng : numpy.random.Generator
-        Not used; nothing is drawn.
+        Not used, since nothing is drawn.
     beta : float, optional
-        Take the papers' steps ``min(1, 1 / (2 beta sqrt(t)))``; by default ``2 / (t + 1)``.
+        Constant of the papers' steps ``min(1, 1 / (2 beta sqrt(t)))``.  By default the steps are
+        ``2 / (t + 1)``.
 
     Yields
     ------
@@ -99,18 +100,19 @@ def online_subgradient(
     beta: float | None = None,
     is_watched: bool = True,
 ) -> Iterator[Iterate]:
-    """Subgradient descent, one sample in each step (Ratliff et al. 2007).
+    """Subgradient descent with one sample in each step (Ratliff et al. 2007).
 
-    A pass is a step for each of the ``N`` samples, in an order drawn anew.  By default steps are
-    ``2 / (t + 2 N - 1)``: those of the batch method for a single sample, and for more of them so
-    short at first that no step moves more than a sample's own total, as if all of it had rested on
-    the true labellings for the ``2 N - 2`` steps before.  Recommended are the averaged weights.
+    A pass is a step for each of the ``N`` samples, in a new random order.  By default steps are
+    ``2 / (t + 2 N - 1)``.  For a single sample these are the steps of the batch method.  For more
+    samples they are so short at first that no step moves more than a sample's own total.  It is as if
+    ``2 N - 2`` earlier steps had left every total on the true labellings.  The averaged weights are the
+    ones to use.
 
-    Dual variables that are mixed like the weights are feasible on average only: those of a sample
-    visited lately add up to more than ``C_i``.  So each sample's are scaled to add up to ``C_i``
-    before they are shown.  For that reason, and because no step sees the primal value, the gap
-    costs a decoding of all samples at the end of each pass, which counts among the oracle calls.
-    With few or short samples that takes ten times as long as the pass.
+    Dual variables that are mixed like the weights are feasible only on average, because those of a
+    recently visited sample add up to more than ``C_i``.  So each sample's dual variables are scaled to
+    add up to ``C_i`` before they are shown.  For that reason, and because no step sees the primal
+    value, the gap costs a decoding of all samples at the end of each pass.  It counts among the oracle
+    calls.  With few or short samples this decoding takes ten times as long as the pass.
 
     Parameters
     ----------
@@ -119,11 +121,12 @@ def online_subgradient(
     rng : numpy.random.Generator
         Draws the order of the samples.
     beta : float, optional
-        Take the papers' steps ``min(1, 1 / (2 beta sqrt(t)))``, where ``t`` counts samples (the longest
-        step here is 0.999, so that some of the past is left); by default ``2 / (t + 2 N - 1)``.
+        Constant of the papers' steps ``min(1, 1 / (2 beta sqrt(t)))``, where ``t`` counts samples.  The
+        longest step here is 0.999, so that some of the past is left.  By default the steps are
+        ``2 / (t + 2 N - 1)``.
     is_watched : bool, default=True
-        Whether to compute the gap after each pass.  Without it only the number of passes can end
-        training: the gap estimate is infinite, and there is none of the objective.
+        Whether to compute the gap after each pass.  If not, only the number of passes can end training.
+        Then the gap estimate is infinite, and there is no estimate of the objective.
 
     Yields
     ------
@@ -190,7 +193,7 @@ class _MixedDual:
         self._raw = DualMarginals.on(problem.data, problem.data.labels, problem.C)
 
     def mix(self, step: float, labels: np.ndarray) -> np.ndarray:
-        """Move a fraction ``step`` of it all to the labellings; return the eta of these alone."""
+        """Move a fraction ``step`` of all sums to the labellings; return the labellings' own eta."""
         problem, samples = self.problem, self.problem.data.samples
         answer = DualVariables.on(samples, labels, problem.C)
         self.loss += step * (answer.loss(problem.data) - self.loss)
@@ -201,7 +204,7 @@ class _MixedDual:
         return answer.eta(problem.data)
 
     def marginals(self) -> DualMarginals:
-        """Return the dual variables, a copy."""
+        """Return a copy of the dual variables."""
         return self._raw.scaled(self._scale)
 
 

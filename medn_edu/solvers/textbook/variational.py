@@ -31,7 +31,7 @@ def variational_laplace(
     Parameters
     ----------
     problem : Problem
-        A problem with a `LaplacePrior`; the papers' slack is linear, but only step 1 knows of it.
+        A problem with a `LaplacePrior`.  The papers' slack is linear, but only step 1 depends on it.
     rng : numpy.random.Generator
         Draws the order of the visits.
     n_iterations : int, default=3
@@ -41,19 +41,19 @@ def variational_laplace(
     max_iter : int, default=1000
         Largest number of passes for each of them.
     programs : list of DualVariables, optional
-        Where the quadratic programs of an earlier run ended, perhaps with other constants; those of
-        this run start there, and leave in the list where they end.  It changes what is found only within
-        ``tol``.
+        Where the quadratic programs of an earlier run ended, perhaps with other constants.  The programs
+        of this run start there, and write into the list where they end.  This changes the result only
+        within ``tol``.
     solver : str, default="block_frank_wolfe"
-        What solves the quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.
+        The solver of the quadratic programs, one of `medn_edu.solvers.M3N_SOLVERS`.
     beta : float, optional
-        Step sizes of the subgradient solvers, see `m3n_iterates`.
+        Constant of the subgradient solvers' steps, see `m3n_iterates`.
 
     Yields
     ------
     Iterate
-        Posterior means and variances; the bound as ``objective_estimate``, the gap of the quadratic
-        program as ``gap_estimate``.  The dual variables are those of the quadratic program, scaled to be
+        Posterior means and variances.  ``objective_estimate`` is the bound, and ``gap_estimate`` the gap
+        of the quadratic program.  The dual variables are those of the quadratic program, scaled to be
         feasible for the exact problem.
 
     Raises
