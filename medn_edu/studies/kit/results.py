@@ -1,10 +1,10 @@
 """The results of a study in a folder: the rows of every finished fit, kept at once.
 
 ``results.csv`` has the rows, sorted by the keys of their fits.  Clock and processor times have a file
-of their own, ``timings.csv``, because times differ from run to run and results do not.  A fit that fails is a row with its error, and the next run tries it again.
-The next run also repeats fits whose rows come from another version of this package, a model with other
-settings or an earlier revision of the study.  Rows of fits that a run does not ask for stay as they
-are.
+of their own, ``timings.csv``, because times differ from run to run and results do not.  A fit that
+fails is a row with its error, and the next run tries it again.  The next run also repeats fits whose
+rows come from another version of this package, a model with other settings or an earlier revision of
+the study.  Rows of fits that a run does not ask for stay as they are.
 
 A killed run resumes where it was.  A finished fit is appended to ``journal.csv`` at once, which costs
 the same however long the tables are.  The tables are replaced in one step at the end, and now and then
