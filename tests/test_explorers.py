@@ -27,7 +27,7 @@ from medn_edu.explorers.kit.what_to_see import WhatToSee
 OF_STUDIES = {"synthetic-results", "ocr-results"}  # their lessons are about all of a table
 NOT_PLAYED = {*OF_STUDIES, "words"}  # the others have a time
 # about all that is shown; the second where digits stand in for the OCR letters
-OF_ALL = ("The more words, the more alike", "Every label is among", "Models are less sure")
+OF_ALL = ("The more words, the more similar", "Every label is among", "Models are less sure")
 NO_NUMBER = re.compile(r"\b(nan|inf)\b|[-−]0\.0+(?!\d)")
 MORE_TO_TELL = {"majorants", "l1-path", "pac-bayes-terms", "softening"}  # than their sentences do
 

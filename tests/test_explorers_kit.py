@@ -225,7 +225,7 @@ def test_odd_sizes_gain_a_white_line() -> None:
 
 @patch.dict(sys.modules, {"av": None})
 def test_film_needs_its_library(tmp_path: Any) -> None:
-    with pytest.raises(ValueError, match=r"needs the library av.*medn_edu\[lab\].*or save \.gif"):
+    with pytest.raises(ValueError, match=r"needs the library av.*medn_edu\[lab\].*or save a \.gif"):
         line().save(tmp_path / "line.mp4")
     assert list(tmp_path.iterdir()) == []
 

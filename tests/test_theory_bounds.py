@@ -325,7 +325,7 @@ def test_risks_weights_and_priors_are_checked():
     refused("risk is nan", seeger_bound, np.nan, 1.0, 10)
     refused("divergence is -1.0", seeger_bound, 0.1, -1.0, 10)
     for errors in ([], [1.1], [np.nan]):
-        refused("expected shares between 0 and 1", sampled_risk, np.array(errors))
+        refused("expected one share per draw", sampled_risk, np.array(errors))
     data = label_samples(pack([np.ones((2, 2))]), np.array([0, 1]), FREE)
     for weights in (np.ones(4), np.full(12, np.nan)):
         wrong = r"weights have shape .* expected 8 finite numbers"
@@ -342,4 +342,4 @@ def test_risks_weights_and_priors_are_checked():
         priors.NormalInverseGaussianPrior(alpha=1.0, delta=1.0),
         priors.NormalGammaPrior(shape=0.5, lam=4.0),
     ):
-        refused("need not be symmetric nor log-concave", averaging_factor, prior)
+        refused("need be neither symmetric nor log-concave", averaging_factor, prior)

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         file = write_atomically(arguments.write, ledger_text(ledger))
         draw_forest(ledger, file.with_name("claims.png"))
         _renew_page(file)
-        say(f"\nThe ledger is in {file}, with its forest plot next to it.")
+        say(f"\nThe ledger is {file}, with its plot next to it.")
     elif not wanted:
         say(f"\nFor the details of a claim: medn-edu claims {next(iter(ledger.entries))}")
     return 0
