@@ -80,6 +80,16 @@ def test_products_from_sparse_rows_are_those_of_the_gram_matrix():
     np.testing.assert_allclose(solved[0].weights, solved[1].weights, atol=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["chain", "tree types", *KINDS])
+def test_products_of_parts_are_those_of_whole_labellings(kind, monkeypatch):
+    problem = make_problem(PRIORS["laplace"], LinearSlack(5.0), kind, n_samples=20)
+    parts = passes(problem, 2)[-1]
+    for most_parts in (0, 1):
+        monkeypatch.setattr("medn_edu.solvers.training.MOST_PARTS", most_parts)
+        rows = passes(problem, 2)[-1]
+        np.testing.assert_allclose(parts.weights, rows.weights, atol=1e-9)
+
+
 def test_weights_that_no_labelling_uses_keep_the_priors_mean():
     """Of the one-sided exponential prior that is not zero, and zero would cost infinitely much."""
     problem = make_problem(ExponentialPrior(rate=2.0), LinearSlack(1.0), "chain forbidden")

@@ -9,8 +9,10 @@ say so and do nothing.  The caller enlarges the arena and goes on from there.
 variance_c f_c(y_j) f_c(y_k)``.  While all variances are 1, a product never changes, and a new atom needs
 one new row.  It comes from the sample's Gram matrix ``X_i X_i^T``, computed beforehand, or, for samples
 so long that this would not pay, from the sparse rows.  Otherwise variances may change with every step,
-so all products are computed anew at each visit, from the sparse rows.  Steps add up to zero, so what all
-atoms have in common does not matter, and nodes at which they all agree are left out.
+so all products are computed anew at each visit.  Steps add up to zero, so what all atoms have in common
+does not matter, and nodes at which they all agree are left out.  Atoms that differ at a few nodes are
+many combinations of few *parts*, a node with a label each.  Two parts have a product only if their label
+is the same, so the products of parts, label by label, are often fewer than those of atoms.
 """
 
 from typing import NamedTuple
@@ -193,15 +195,94 @@ def product_by_gram(gram, gram_start, parents, edge_types, left, right):
 
 
 @inner_kernel
-def fill_products(sample, edges, labels, products, shape, variance, differs, delta):
+def fill_products(sample, edges, labels, products, shape, variance, work):
     """Fill all products of one sample, up to what all atoms share, for any variances."""
+    differs, delta = work.differs, work.delta
+    n_differ = 0
     for t in range(labels.shape[1]):
         differs[t] = False
         for k in range(1, labels.shape[0]):
             if labels[k, t] != labels[0, t]:
                 differs[t] = True
+        n_differ += differs[t]
+    n_atoms = labels.shape[0]
+    n_pairs = find_parts(labels, differs, work.part_nodes, work.n_parts)
+    if n_pairs < 0 or n_pairs > n_differ * n_atoms * (n_atoms + 1) // 2:
+        for k in range(n_atoms):
+            product_row(k, sample, edges, labels, products, shape, variance, differs, delta)
+        return
+    for k in range(n_atoms):
+        write_edges(sample, edges, labels[k], 1.0, differs, delta)
+        for j in range(k + 1):
+            products[k, j] = read_edges(sample, edges, labels[j], variance, differs, delta)
+        write_edges(sample, edges, labels[k], 0.0, differs, delta)
+    for a in range(shape[1]):
+        nodes = work.part_nodes[a, : work.n_parts[a]]
+        if nodes.size > 0:
+            fill_part_gram(a, nodes, sample, shape, variance, delta, work.part_gram)
+            add_part_products(a, nodes, labels, work.part_gram, work.along_parts, products)
+    for k in range(n_atoms):
+        for j in range(k):
+            products[j, k] = products[k, j]
+
+
+@inner_kernel
+def find_parts(labels, differs, part_nodes, n_parts):
+    """List for each label the nodes that have it in some atom, of those at which atoms differ.
+
+    Returns how many pairs of nodes have a label in common; -1 if some label has more nodes than there
+    is room for.
+    """
+    n_parts[:] = 0
+    n_pairs = 0
+    for t in range(labels.shape[1]):
+        if not differs[t]:
+            continue
+        for k in range(labels.shape[0]):
+            a = labels[k, t]
+            m = n_parts[a]
+            if m > 0 and part_nodes[a, m - 1] == t:
+                continue
+            if m == part_nodes.shape[1]:
+                return -1
+            part_nodes[a, m] = t
+            n_parts[a] = m + 1
+            n_pairs += m + 1
+    return n_pairs
+
+
+@inner_kernel
+def fill_part_gram(a, nodes, sample, shape, variance, delta, gram):
+    """Write the inner products of the nodes' features under the variances of label ``a``."""
+    rows, indices, data = sample.rows, sample.indices, sample.data
+    for i in range(nodes.size):
+        lo, hi = rows[nodes[i]], rows[nodes[i] + 1]
+        for p in range(lo, hi):
+            cell = indices[p] * shape[1] + a
+            delta[cell] += data[p] * variance[cell]
+        for h in range(i + 1):
+            total = 0.0
+            for p in range(rows[nodes[h]], rows[nodes[h] + 1]):
+                total += data[p] * delta[indices[p] * shape[1] + a]
+            gram[i, h] = total
+            gram[h, i] = total
+        for p in range(lo, hi):
+            delta[indices[p] * shape[1] + a] = 0.0
+
+
+@inner_kernel
+def add_part_products(a, nodes, labels, gram, along, products):
+    """Add what the parts with label ``a`` have in common, to the lower half of the products."""
     for k in range(labels.shape[0]):
-        product_row(k, sample, edges, labels, products, shape, variance, differs, delta)
+        along[: nodes.size] = 0.0  # products of atom k with each part
+        for i in range(nodes.size):
+            if labels[k, nodes[i]] == a:
+                for h in range(nodes.size):
+                    along[h] += gram[i, h]
+        for j in range(k + 1):
+            for h in range(nodes.size):
+                if labels[j, nodes[h]] == a:
+                    products[k, j] += along[h]
 
 
 @inner_kernel
@@ -218,13 +299,20 @@ def product_row(k, sample, edges, labels, products, shape, variance, differs, de
 @inner_kernel
 def write_features(sample, edges, labelling, factor, shape, differs, delta):
     """Add joint features to a zero ``delta``; with ``factor`` 0, set the same cells back to zero."""
-    parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, turned, _ = edges
     for t in range(labelling.size):
         if differs[t]:
             for p in range(sample.rows[t], sample.rows[t + 1]):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 delta[cell] = factor * (delta[cell] + sample.data[p])
+    write_edges(sample, edges, labelling, factor, differs, delta)
+
+
+@inner_kernel
+def write_edges(sample, edges, labelling, factor, differs, delta):
+    """Do so for the features of edges."""
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, turned, _ = edges
+    for t in range(labelling.size):
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
             pair = pairs[turned[kinds[t]], labelling[parents[t]], labelling[t]]
             for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):
@@ -234,14 +322,22 @@ def write_features(sample, edges, labelling, factor, shape, differs, delta):
 @inner_kernel
 def read_features(sample, edges, labelling, shape, variance, differs, delta):
     """Inner product of joint features with ``delta``, weighted by the variances."""
-    parents, kinds = sample.parents, sample.edge_kinds
-    starts, tables, factors, pairs, turned, _ = edges
     total = 0.0
     for t in range(labelling.size):
         if differs[t]:
             for p in range(sample.rows[t], sample.rows[t + 1]):
                 cell = sample.indices[p] * shape[1] + labelling[t]
                 total += sample.data[p] * (delta[cell] * variance[cell])
+    return total + read_edges(sample, edges, labelling, variance, differs, delta)
+
+
+@inner_kernel
+def read_edges(sample, edges, labelling, variance, differs, delta):
+    """Do so for the features of edges."""
+    parents, kinds = sample.parents, sample.edge_kinds
+    starts, tables, factors, pairs, turned, _ = edges
+    total = 0.0
+    for t in range(labelling.size):
         if parents[t] >= 0 and (differs[t] or differs[parents[t]]):
             pair = pairs[turned[kinds[t]], labelling[parents[t]], labelling[t]]
             for p in range(starts[kinds[t]], starts[kinds[t] + 1] if pair >= 0 else 0):

@@ -140,7 +140,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         has_moved = False
         if spread > 0.0:
             if not is_parabola:
-                fill_products(sample, edges, labels, products, shape, variance, differs, delta)
+                fill_products(sample, edges, labels, products, shape, variance, work)
             accuracy = _SPREAD_LEFT * spread
             has_moved = pairwise_steps(
                 alpha, violation, products, source, curvature, accuracy, moved

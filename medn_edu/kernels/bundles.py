@@ -93,6 +93,10 @@ class Parameters(NamedTuple):
     constant: float
 
 
+MOST_PARTS = 64
+"""Number of nodes whose products are kept at a time; with more, atoms are multiplied one by one."""
+
+
 class Workspace(NamedTuple):
     """Scratch space.  Python reads ``delta``, ``cells`` and ``seen`` where it does the line search."""
 
@@ -101,6 +105,10 @@ class Workspace(NamedTuple):
     message: np.ndarray  # (n_labels,)
     labelling: np.ndarray  # (longest sample,)
     differs: np.ndarray  # (longest sample,), whether labellings disagree at a node
+    part_nodes: np.ndarray  # (n_labels, MOST_PARTS), the nodes at which some atom has a label
+    n_parts: np.ndarray  # (n_labels,), how many these are
+    part_gram: np.ndarray  # (MOST_PARTS, MOST_PARTS), their inner products under one label's variances
+    along_parts: np.ndarray  # (MOST_PARTS,), an atom's inner products with each of them
     delta: np.ndarray  # (n_weights,), zero between uses
     cells: np.ndarray  # (n_weights,), where delta has been written
     seen: np.ndarray  # (n_weights,), whether it has; False between uses

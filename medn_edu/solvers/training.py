@@ -11,7 +11,7 @@ import numpy as np
 
 from medn_edu.checks import shown
 from medn_edu.kernels.atoms import fill_gram
-from medn_edu.kernels.bundles import Blocks, Edges, TiltedPrior, Workspace
+from medn_edu.kernels.bundles import MOST_PARTS, Blocks, Edges, TiltedPrior, Workspace
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.samples import LabelledSamples, WeightShape
@@ -84,6 +84,10 @@ def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
         message=np.empty(shape.n_labels),
         labelling=np.empty(longest, dtype=np.int64),
         differs=np.zeros(longest, dtype=bool),
+        part_nodes=np.zeros((shape.n_labels, MOST_PARTS), dtype=np.int64),
+        n_parts=np.zeros(shape.n_labels, dtype=np.int64),
+        part_gram=np.zeros((MOST_PARTS, MOST_PARTS)),
+        along_parts=np.zeros(MOST_PARTS),
         delta=np.zeros(shape.size),
         cells=np.zeros(shape.size, dtype=np.int64),
         seen=np.zeros(shape.size, dtype=bool),

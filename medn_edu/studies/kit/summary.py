@@ -5,6 +5,7 @@ constant, how many samples train), averages over what was drawn (data sets, fold
 finds as a table for the console and for Markdown.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,8 +51,13 @@ def word_parts(row: Row) -> np.ndarray | None:
     """Return the parts of the different words in the error of a row, or None if not stored."""
     if _is_missing(row.get("error")) or not row.get("word_errors"):
         return None
-    wrong = numbers(row["word_errors"])
-    return np.asarray(row["error"] * wrong / max(wrong.sum(), 1.0))
+    return np.asarray(row["error"] * _shares(row["word_errors"]))
+
+
+@functools.lru_cache(maxsize=2**14)  # the ledger asks for each of them many times
+def _shares(word_errors: str) -> np.ndarray:
+    wrong = numbers(word_errors)
+    return np.asarray(wrong / max(wrong.sum(), 1.0))
 
 
 def scores(rows: Iterable[Row], column: By = "error") -> np.ndarray:
@@ -224,6 +230,7 @@ def constants_text(constants: Iterable[tuple[str, float]]) -> str:
     return " ".join(f"{name}={value:.10g}" for name, value in constants)
 
 
+@functools.lru_cache(maxsize=4096)  # a table has few different ones
 def read_constants(text: str | None) -> tuple[tuple[str, float], ...]:
     """Read what `constants_text` wrote."""
     parts = [word.partition("=") for word in (text or "").split()]

@@ -5,10 +5,13 @@ whole numbers as they are, others with ten significant digits, missing ones as n
 """
 
 import csv
+import functools
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+_STARTS_OF_NUMBERS = ("-", "inf", *"0123456789")
 
 
 def csv_text(
@@ -83,14 +86,16 @@ def _cell(value: Any, exact: bool) -> str:
     return repr(value) if exact else f"{value:.10g}"
 
 
+@functools.lru_cache(maxsize=2**16)  # most columns have few different values
 def _value(cell: str, exact: bool) -> Any:
     if cell in ("True", "False"):
         return cell == "True"
-    for kind in (int, float):
-        try:
-            number = kind(cell)
-        except ValueError:
-            continue
-        if _cell(number, exact) == cell:  # a text such as "1_000" stays a text
-            return number
+    if cell.startswith(_STARTS_OF_NUMBERS):
+        for kind in (float,) if "." in cell else (int, float):
+            try:
+                number = kind(cell)
+            except ValueError:
+                continue
+            if _cell(number, exact) == cell:  # a text such as "1_000" stays a text
+                return number
     return cell or None
