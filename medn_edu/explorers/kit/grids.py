@@ -1,5 +1,6 @@
 """A square of nodes with two labels, as the explorers of messages draw it, and its potentials."""
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from matplotlib.patches import Rectangle
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import INK, MUTED, SIGNED
 from medn_edu.inference import Potentials
-from medn_edu.samples import Graph, grid, pack
+from medn_edu.samples import Graph, Samples, grid, pack
 
 SIDE = 3
 EDGES = np.asarray(grid(np.zeros((SIDE, SIDE))).edges)
@@ -26,7 +27,6 @@ _LOOKS = {
     True: {"color": palette.VERMILION, "linestyle": (0, (0.5, 0.5)), "linewidth": 6},
 }
 _ISING = np.array([[1.0, -1.0], [-1.0, 1.0]])
-_SAMPLES = pack([Graph(np.zeros((SIDE * SIDE, 1)), EDGES, np.arange(len(EDGES)))])
 
 
 def square(coupling: float, evidence: float, two_repel: bool) -> Potentials:
@@ -38,7 +38,12 @@ def square(coupling: float, evidence: float, two_repel: bool) -> Potentials:
     """
     node = evidence * np.stack([-EVIDENCE, EVIDENCE], axis=1)
     signs = np.where(REPELLING & two_repel, -1.0, 1.0)
-    return Potentials(_SAMPLES, node, coupling * signs[:, None, None] * _ISING)
+    return Potentials(_samples(), node, coupling * signs[:, None, None] * _ISING)
+
+
+@functools.cache
+def _samples() -> Samples:
+    return pack([Graph(np.zeros((SIDE * SIDE, 1)), EDGES, np.arange(len(EDGES)))])
 
 
 def draw_square(ax: Axes) -> Callable[[np.ndarray, Sequence[str], bool], None]:
