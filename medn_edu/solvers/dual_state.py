@@ -5,6 +5,8 @@ kept labellings with their dual variables (`Atoms`), the prior tilted by them (`
 scratch space (`Workspace`).
 """
 
+import math
+
 import numpy as np
 
 from medn_edu.kernels import block_step as kernels
@@ -150,7 +152,9 @@ class DualState:
             self._tilt(self.tilted.eta + step * delta)
 
     def _tilt(self, eta: np.ndarray) -> None:
-        self.tilted = tilted_prior(self.problem, eta, is_unit=self.parameters.is_parabola)
+        self.tilted = tilted_prior(
+            self.problem, eta, self.order, is_unit=self.parameters.is_parabola
+        )
 
     def _move_everything(self) -> None:
         """Let all dual variables count as moved, as if from 0."""
@@ -189,6 +193,8 @@ class DualState:
 
     def _domain_end(self, eta: np.ndarray, delta: np.ndarray) -> float:
         """Return how many times ``delta`` can be added to eta before the prior's domain ends."""
+        if math.isinf(self.parameters.lower) and math.isinf(self.parameters.upper):
+            return math.inf
         moving = delta != 0
         end = np.where(delta[moving] > 0, self.parameters.upper, self.parameters.lower)
         return float(np.min((end - eta[moving]) / delta[moving], initial=np.inf))

@@ -94,13 +94,15 @@ def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
     )
 
 
-def tilted_prior(problem: Problem, eta: np.ndarray, *, is_unit: bool = False) -> TiltedPrior:
+def tilted_prior(
+    problem: Problem, eta: np.ndarray, order: np.ndarray | None = None, *, is_unit: bool = False
+) -> TiltedPrior:
     """Tilt the prior by ``eta``, in the kernels' order: means, variances and tables of transitions.
 
     With ``is_unit`` the prior is the standard normal one, whose means are ``eta`` itself.
     """
     prior, shape, allowed = problem.prior, problem.weight_shape, problem.data.allowed_pairs
-    order = kernel_order(shape)
+    order = kernel_order(shape) if order is None else order
     mean = eta if is_unit else _vector(prior.mean(eta, order), eta)
     _, transitions = shape.split(mean)
     edge = np.where(allowed, problem.data.samples.edge_tables(transitions), -np.inf)
