@@ -111,6 +111,8 @@ class Workspace(NamedTuple):
         np.ndarray
     )  # (MOST_PARTS, MOST_PARTS), their inner products under one label's variances
     along_parts: np.ndarray  # (MOST_PARTS,), an atom's inner products with each of them
+    total: np.ndarray  # (1,), s_i of a block on its way
+    change: np.ndarray  # (1,), what its moves add to it
     delta: np.ndarray  # (n_weights,), zero between uses
     cells: np.ndarray  # (n_weights,), where delta has been written
     seen: np.ndarray  # (n_weights,), whether it has; False between uses

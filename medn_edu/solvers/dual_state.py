@@ -229,8 +229,13 @@ class DualState:
     def _search_everywhere(self, delta: np.ndarray, total: np.ndarray) -> float:
         """Return how far to go along a direction in which all blocks move at once."""
         loss, change = self._sum_losses()
-        cells = np.flatnonzero(delta)
-        return self._search(cells, delta[cells], float(loss.sum()), self.blocks.C, total, change)
+        C, sum_of_losses, cells = self.blocks.C, float(loss.sum()), self.work.cells
+        if self.parameters.prior == OWN:
+            cells = np.flatnonzero(delta)
+            return self._search(cells, delta[cells], sum_of_losses, C, total, change)
+        return kernels.search_everywhere(
+            delta, self.tilted, self.parameters, C, total, sum_of_losses, change, cells
+        )
 
     def _finish_step(
         self, i: int, cells: np.ndarray, loss: float, change: float, total: float

@@ -88,6 +88,8 @@ def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
         n_parts=np.zeros(shape.n_labels, dtype=np.int64),
         part_gram=np.zeros((MOST_PARTS, MOST_PARTS)),
         along_parts=np.zeros(MOST_PARTS),
+        total=np.zeros(1),
+        change=np.zeros(1),
         delta=np.zeros(shape.size),
         cells=np.zeros(shape.size, dtype=np.int64),
         seen=np.zeros(shape.size, dtype=bool),

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from medn_edu.explorers.kit import palette
 from medn_edu.explorers.kit.style import INK, MUTED, SIGNED
 from medn_edu.inference import Potentials
-from medn_edu.samples import Graph, Samples, grid, pack
+from medn_edu.samples import Graph, SampleSet, grid, pack
 
 SIDE = 3
 EDGES = np.asarray(grid(np.zeros((SIDE, SIDE))).edges)
@@ -42,7 +42,7 @@ def square(coupling: float, evidence: float, two_repel: bool) -> Potentials:
 
 
 @functools.cache
-def _samples() -> Samples:
+def _samples() -> SampleSet:
     return pack([Graph(np.zeros((SIDE * SIDE, 1)), EDGES, np.arange(len(EDGES)))])
 
 
