@@ -107,9 +107,7 @@ class Workspace(NamedTuple):
     differs: np.ndarray  # (longest sample,), whether labellings disagree at a node
     part_nodes: np.ndarray  # (n_labels, MOST_PARTS), the nodes at which some atom has a label
     n_parts: np.ndarray  # (n_labels,), how many these are
-    part_gram: (
-        np.ndarray
-    )  # (MOST_PARTS, MOST_PARTS), their inner products under one label's variances
+    part_gram: np.ndarray  # (MOST_PARTS, MOST_PARTS), their inner products, one label at a time
     along_parts: np.ndarray  # (MOST_PARTS,), an atom's inner products with each of them
     total: np.ndarray  # (1,), s_i of a block on its way
     change: np.ndarray  # (1,), what its moves add to it

@@ -208,7 +208,7 @@ class DualState:
         total: np.ndarray,
         change: np.ndarray,
     ) -> float:
-        """Return how far to go along ``delta``, which some cells of eta and some blocks move along."""
+        """Return how far to go along ``delta`` with a prior that the kernels do not know."""
         eta, prior, index = self.tilted.eta[cells], self.problem.prior, self.order[cells]
         slack, constant = self.parameters.slack, self.parameters.constant
 
