@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from enumerated import FORBIDDEN, KINDS, N_LABELS, PRIORS, SLACKS, make_data, solved
+from enumerated import FORBIDDEN, KINDS, N_LABELS, PRIORS, RICH, SLACKS, make_data, solved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from priors_gallery import Own
@@ -18,6 +18,7 @@ from medn_edu.results import Iterate, SolveResult, run
 from medn_edu.samples import label_samples, pack
 from medn_edu.slacks import ExponentialSlack, LinearSlack
 from medn_edu.solvers import block_frank_wolfe
+from medn_edu.solvers.dual_state import DualState
 from medn_edu.theory.medn import enumerate_problem
 from medn_edu.theory.medn_solvers import solve_dual
 
@@ -80,14 +81,24 @@ def test_products_from_sparse_rows_are_those_of_the_gram_matrix():
     np.testing.assert_allclose(solved[0].weights, solved[1].weights, atol=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["chain", "tree types", *KINDS])
+@pytest.mark.parametrize("kind", ["tree types", *KINDS, *RICH])
 def test_products_of_parts_are_those_of_whole_labellings(kind, monkeypatch):
+    monkeypatch.setattr("enumerated.N_FEATURES", 12)  # with few, atoms are multiplied one by one
     problem = make_problem(PRIORS["laplace"], LinearSlack(5.0), kind, n_samples=20)
-    parts = passes(problem, 2)[-1]
-    for most_parts in (0, 1):
-        monkeypatch.setattr("medn_edu.solvers.training.MOST_PARTS", most_parts)
-        rows = passes(problem, 2)[-1]
-        np.testing.assert_allclose(parts.weights, rows.weights, atol=1e-9)
+
+    def means_after_a_pass(most_parts):
+        monkeypatch.setattr("medn_edu.solvers.training._MOST_PARTS", most_parts)
+        state = DualState(problem, gram_budget=0, capacity=4)
+        state.load(None)
+        rng = np.random.default_rng(0)
+        for with_oracle in (True, True, True, False):
+            state.visit(rng.permutation(20), with_oracle=with_oracle)
+        return state.weights(), state.work.parts.gram.any()
+
+    (by_parts, has_gram), (by_atoms, has_none) = means_after_a_pass(64), means_after_a_pass(0)
+    assert has_gram
+    assert not has_none
+    np.testing.assert_allclose(by_parts, by_atoms, atol=1e-9)
 
 
 def test_weights_that_no_labelling_uses_keep_the_priors_mean():

@@ -12,7 +12,8 @@ so long that this would not pay, from the sparse rows.  Otherwise variances may 
 so all products are computed anew at each visit.  Steps add up to zero, so what all atoms have in common
 does not matter, and nodes at which they all agree are left out.  Atoms that differ at a few nodes are
 many combinations of few *parts*, a node with a label each.  Two parts have a product only if their label
-is the same, so the products of parts, label by label, are often fewer than those of atoms.
+is the same, so the products of parts, label by label, are often fewer than those of atoms.  The kernel
+counts and takes the quicker way; features of edges are always multiplied atom by atom.
 """
 
 from typing import NamedTuple
@@ -195,32 +196,38 @@ def product_by_gram(gram, gram_start, parents, edge_types, left, right):
 
 
 @inner_kernel
-def fill_products(sample, edges, labels, products, shape, variance, work):
+def fill_products(sample, edges, labels, products, shape, variance, differs, delta, parts):
     """Fill all products of one sample, up to what all atoms share, for any variances."""
-    differs, delta = work.differs, work.delta
+    n_atoms, n_nodes = labels.shape
     n_differ = 0
-    for t in range(labels.shape[1]):
+    for t in range(n_nodes):
         differs[t] = False
-        for k in range(1, labels.shape[0]):
+        for k in range(1, n_atoms):
             if labels[k, t] != labels[0, t]:
                 differs[t] = True
         n_differ += differs[t]
-    n_atoms = labels.shape[0]
-    n_pairs = find_parts(labels, differs, work.part_nodes, work.n_parts)
-    if n_pairs < 0 or n_pairs > n_differ * n_atoms * (n_atoms + 1) // 2:
+
+    # How many numbers each way multiplies or adds; n_features is a node's, on average.
+    n_features = (sample.rows[n_nodes] - sample.rows[0]) / n_nodes
+    n_pairs_of_atoms = n_atoms * (n_atoms + 1) / 2
+    n_pairs_of_parts = find_parts(labels, differs, parts.nodes, parts.count)
+    by_atoms = n_pairs_of_atoms * n_differ * n_features
+    by_parts = n_pairs_of_parts * n_features + n_pairs_of_atoms * parts.count.sum()
+    if n_pairs_of_parts < 0 or by_parts > by_atoms:
         for k in range(n_atoms):
             product_row(k, sample, edges, labels, products, shape, variance, differs, delta)
         return
+
     for k in range(n_atoms):
         write_edges(sample, edges, labels[k], 1.0, differs, delta)
         for j in range(k + 1):
             products[k, j] = read_edges(sample, edges, labels[j], variance, differs, delta)
         write_edges(sample, edges, labels[k], 0.0, differs, delta)
     for a in range(shape[1]):
-        nodes = work.part_nodes[a, : work.n_parts[a]]
+        nodes = parts.nodes[a, : parts.count[a]]
         if nodes.size > 0:
-            fill_part_gram(a, nodes, sample, shape, variance, delta, work.part_gram)
-            add_part_products(a, nodes, labels, work.part_gram, work.along_parts, products)
+            fill_part_gram(a, nodes, sample, shape, variance, delta, parts.gram)
+            add_part_products(a, nodes, labels, parts.gram, parts.along, products)
     for k in range(n_atoms):
         for j in range(k):
             products[j, k] = products[k, j]

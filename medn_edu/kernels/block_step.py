@@ -20,7 +20,7 @@ its steps in these stages.
 With the standard normal prior and a linear or quadratic slack the dual *is* a parabola and ``w = eta``,
 so 5 is a formula, and 6 changes means and ``eta``, which are one array, at once.  For a prior that
 compiled code does not know, `visit_blocks` returns the direction, and is called again when
-`medn_edu.solvers.block_frank_wolfe` has searched along it and made the step in Python.
+`medn_edu.solvers.dual_state` has searched along it and made the step in Python.
 `medn_edu.theory.frank_wolfe` has the same step in plain Python.
 
 **All slacks alike.**  With a linear slack ``sum_y alpha_i(y) = C_i`` is fixed, and the true labelling
@@ -148,7 +148,9 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
         has_moved = False
         if spread > 0.0:
             if not is_parabola:
-                fill_products(sample, edges, labels, products, shape, variance, work)
+                fill_products(
+                    sample, edges, labels, products, shape, variance, differs, delta, work.parts
+                )
             accuracy = _SPREAD_LEFT * spread
             has_moved = pairwise_steps(
                 alpha, violation, products, source, curvature, accuracy, moved

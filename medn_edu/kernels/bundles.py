@@ -93,8 +93,13 @@ class Parameters(NamedTuple):
     constant: float
 
 
-MOST_PARTS = 64
-"""Number of nodes whose products are kept at a time; with more, atoms are multiplied one by one."""
+class Parts(NamedTuple):
+    """Room for the parts of a sample's atoms, and for their inner products, one label at a time."""
+
+    nodes: np.ndarray  # (n_labels, most), the nodes at which some atoms, not all, have a label
+    count: np.ndarray  # (n_labels,), how many these are
+    gram: np.ndarray  # (most, most), inner products of the parts with one label
+    along: np.ndarray  # (most,), an atom's inner products with each of them
 
 
 class Workspace(NamedTuple):
@@ -105,14 +110,11 @@ class Workspace(NamedTuple):
     message: np.ndarray  # (n_labels,)
     labelling: np.ndarray  # (longest sample,)
     differs: np.ndarray  # (longest sample,), whether labellings disagree at a node
-    part_nodes: np.ndarray  # (n_labels, MOST_PARTS), the nodes at which some atom has a label
-    n_parts: np.ndarray  # (n_labels,), how many these are
-    part_gram: np.ndarray  # (MOST_PARTS, MOST_PARTS), their inner products, one label at a time
-    along_parts: np.ndarray  # (MOST_PARTS,), an atom's inner products with each of them
-    total: np.ndarray  # (1,), s_i of a block on its way
+    parts: Parts
+    total: np.ndarray  # (1,), s_i of the block that is visited
     change: np.ndarray  # (1,), what its moves add to it
     delta: np.ndarray  # (n_weights,), zero between uses
-    cells: np.ndarray  # (n_weights,), where delta has been written
+    cells: np.ndarray  # (n_weights,), the cells of a direction
     seen: np.ndarray  # (n_weights,), whether it has; False between uses
 
 

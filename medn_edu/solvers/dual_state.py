@@ -5,8 +5,6 @@ kept labellings with their dual variables (`Atoms`), the prior tilted by them (`
 scratch space (`Workspace`).
 """
 
-import math
-
 import numpy as np
 
 from medn_edu.kernels import block_step as kernels
@@ -193,8 +191,6 @@ class DualState:
 
     def _domain_end(self, eta: np.ndarray, delta: np.ndarray) -> float:
         """Return how many times ``delta`` can be added to eta before the prior's domain ends."""
-        if math.isinf(self.parameters.lower) and math.isinf(self.parameters.upper):
-            return math.inf
         moving = delta != 0
         end = np.where(delta[moving] > 0, self.parameters.upper, self.parameters.lower)
         return float(np.min((end - eta[moving]) / delta[moving], initial=np.inf))
@@ -229,12 +225,12 @@ class DualState:
     def _search_everywhere(self, delta: np.ndarray, total: np.ndarray) -> float:
         """Return how far to go along a direction in which all blocks move at once."""
         loss, change = self._sum_losses()
-        C, sum_of_losses, cells = self.blocks.C, float(loss.sum()), self.work.cells
+        C, sum_of_losses = self.blocks.C, float(loss.sum())
         if self.parameters.prior == OWN:
             cells = np.flatnonzero(delta)
             return self._search(cells, delta[cells], sum_of_losses, C, total, change)
         return kernels.search_everywhere(
-            delta, self.tilted, self.parameters, C, total, sum_of_losses, change, cells
+            delta, self.tilted, self.parameters, C, total, sum_of_losses, change, self.work.cells
         )
 
     def _finish_step(

@@ -11,11 +11,13 @@ import numpy as np
 
 from medn_edu.checks import shown
 from medn_edu.kernels.atoms import fill_gram
-from medn_edu.kernels.bundles import MOST_PARTS, Blocks, Edges, TiltedPrior, Workspace
+from medn_edu.kernels.bundles import Blocks, Edges, Parts, TiltedPrior, Workspace
 from medn_edu.priors import GaussianPrior
 from medn_edu.problems import DualVariables, Problem
 from medn_edu.samples import LabelledSamples, WeightShape
 from medn_edu.slacks import LinearSlack
+
+_MOST_PARTS = 64  # parts with the same label whose products are kept: memory grows with the square
 
 
 def training_blocks(problem: Problem, gram_budget: int = 0) -> Blocks:
@@ -84,10 +86,12 @@ def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
         message=np.empty(shape.n_labels),
         labelling=np.empty(longest, dtype=np.int64),
         differs=np.zeros(longest, dtype=bool),
-        part_nodes=np.zeros((shape.n_labels, MOST_PARTS), dtype=np.int64),
-        n_parts=np.zeros(shape.n_labels, dtype=np.int64),
-        part_gram=np.zeros((MOST_PARTS, MOST_PARTS)),
-        along_parts=np.zeros(MOST_PARTS),
+        parts=Parts(
+            nodes=np.zeros((shape.n_labels, _MOST_PARTS), dtype=np.int64),
+            count=np.zeros(shape.n_labels, dtype=np.int64),
+            gram=np.zeros((_MOST_PARTS, _MOST_PARTS)),
+            along=np.zeros(_MOST_PARTS),
+        ),
         total=np.zeros(1),
         change=np.zeros(1),
         delta=np.zeros(shape.size),
@@ -97,14 +101,13 @@ def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
 
 
 def tilted_prior(
-    problem: Problem, eta: np.ndarray, order: np.ndarray | None = None, *, is_unit: bool = False
+    problem: Problem, eta: np.ndarray, order: np.ndarray, *, is_unit: bool = False
 ) -> TiltedPrior:
-    """Tilt the prior by ``eta``, in the kernels' order: means, variances and tables of transitions.
+    """Tilt the prior by ``eta``, in the kernels' ``order``: means, variances, tables of transitions.
 
     With ``is_unit`` the prior is the standard normal one, whose means are ``eta`` itself.
     """
     prior, shape, allowed = problem.prior, problem.weight_shape, problem.data.allowed_pairs
-    order = kernel_order(shape) if order is None else order
     mean = eta if is_unit else _vector(prior.mean(eta, order), eta)
     _, transitions = shape.split(mean)
     edge = np.where(allowed, problem.data.samples.edge_tables(transitions), -np.inf)

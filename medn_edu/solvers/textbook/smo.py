@@ -13,6 +13,7 @@ from medn_edu.problems import DualMarginals, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers.training import (
     check_plain,
+    kernel_order,
     normal_variances,
     public_order,
     tilted_prior,
@@ -67,7 +68,8 @@ def smo(problem: Problem, *, rng: np.random.Generator, n_steps: int = 5) -> Iter
     check_plain(problem)
     check_count("n_steps", n_steps)
     shape = problem.weight_shape
-    blocks, tilted = training_blocks(problem), tilted_prior(problem, np.zeros(shape.size))
+    blocks, order = training_blocks(problem), kernel_order(shape)
+    tilted = tilted_prior(problem, np.zeros(shape.size), order)
     work, gaps = workspace(blocks, shape), np.full(problem.n_samples, np.inf)
     alpha = DualMarginals.on(problem.data, problem.data.labels, problem.C)
     worst = np.empty_like(work.labelling)

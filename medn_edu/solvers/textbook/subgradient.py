@@ -16,6 +16,7 @@ from medn_edu.problems import DualMarginals, DualVariables, Problem
 from medn_edu.results import Iterate
 from medn_edu.solvers.training import (
     check_plain,
+    kernel_order,
     normal_variances,
     public_order,
     tilted_prior,
@@ -155,7 +156,8 @@ def online_subgradient(
     n_samples = problem.n_samples
     step_size = _step_sizes(beta, n_samples)
     shape = problem.weight_shape
-    blocks, tilted = training_blocks(problem), tilted_prior(problem, np.zeros(shape.size))
+    blocks, order = training_blocks(problem), kernel_order(shape)
+    tilted = tilted_prior(problem, np.zeros(shape.size), order)
     work, average = workspace(blocks, shape), np.zeros(shape.size)
     alpha = DualMarginals.on(problem.data, problem.data.labels, problem.C)
     for n_passes in count(1):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-_STARTS_OF_NUMBERS = ("-", "inf", *"0123456789")
+_STARTS_OF_NUMBERS = ("-", "inf", *"0123456789")  # as `_cell` writes them, without "+" or " "
 
 
 def csv_text(
