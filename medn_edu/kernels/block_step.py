@@ -61,15 +61,7 @@ from medn_edu.kernels.line_search import (
 from medn_edu.kernels.line_search import ROUNDING as SLOPE_ROUNDING
 from medn_edu.kernels.maximize import max_down, max_up
 from medn_edu.kernels.scores import node_scores
-from medn_edu.kernels.tilting import (
-    EXPONENTIAL_SLACK,
-    LINEAR,
-    OWN,
-    slack_gap,
-    slack_slopes,
-    slack_slopes_along,
-    tilt,
-)
+from medn_edu.kernels.tilting import EXPONENTIAL_SLACK, LINEAR, OWN, slack_gap, slack_slopes, tilt
 
 # Measured on the OCR letters; the optimum does not depend on them, times do, and only mildly.
 _MOST_STEPS = 20  # at most so many pairwise steps in a visit,
@@ -171,11 +163,7 @@ def visit_blocks(order, start, blocks, tilted, parameters, atoms, work, gaps, wi
             if prior == OWN:
                 return position, n_cells, loss, change, total
             along = cells[:n_cells]
-            work.total[0], work.change[0] = total, change
-            step = search(
-                along, delta, eta, mean, variance, parameters,
-                blocks.C[i : i + 1], work.total, loss, work.change,
-            )  # fmt: skip
+            step = search(along, delta, eta, mean, variance, parameters, C, total, loss, change)
             take_step(alpha[source:], moved[source:], step)
             for cell in along:
                 eta[cell] += step * delta[cell]
@@ -398,19 +386,14 @@ def find_direction(sample, edges, labels, moved, shape, differs, node_change, de
 
 @inner_kernel
 def search(cells, delta, eta, mean, variance, parameters, C, total, loss, change):
-    """Share of the way along ``delta`` at which the dual stops growing, at most all of it.
-
-    ``C``, ``total`` and ``change`` have an entry for each block that moves.
-    """
+    """Share of the way along ``delta`` at which the dual stops growing, at most all of it."""
     slack, constant = parameters.slack, parameters.constant
     prior, p, q = parameters.prior, parameters.p, parameters.q
-    slope, _ = slack_slopes_along(slack, constant, C, total, change, 0.0)
-    start = loss - slope
+    slope, _ = slack_slopes(slack, constant, C, total)
+    start = loss - change * slope
     limit = np.inf  # where the domain ends
-    if slack == EXPONENTIAL_SLACK:
-        for i in range(C.size):
-            if change[i] > 0.0:
-                limit = min(limit, (C[i] - total[i]) / change[i])
+    if change > 0.0 and slack == EXPONENTIAL_SLACK:
+        limit = (C - total) / change
     for cell in cells:
         d = delta[cell]
         start -= d * mean[cell]
@@ -424,8 +407,8 @@ def search(cells, delta, eta, mean, variance, parameters, C, total, loss, change
     low, high = 0.0, np.inf
     step = end if end == 1.0 else 0.5 * end
     for _ in range(N_EVALUATIONS):
-        slope, bend = slack_slopes_along(slack, constant, C, total, change, step)
-        slope = loss - slope
+        slope, bend = slack_slopes(slack, constant, C, total + step * change)
+        slope, bend = loss - change * slope, change * change * bend
         for cell in cells:
             d = delta[cell]
             m, v = tilt(prior, p, q, eta[cell] + step * d, variance[cell])
@@ -435,18 +418,6 @@ def search(cells, delta, eta, mean, variance, parameters, C, total, loss, change
             return step
         step, low, high = next_step(step, end, slope, bend, low, high)
     return low
-
-
-@kernel
-def search_everywhere(delta, tilted, parameters, C, total, loss, change, cells):
-    """Search along a direction in which all blocks move; ``cells`` is room for where it is not 0."""
-    n_cells = 0
-    for cell in range(delta.size):
-        if delta[cell] != 0.0:
-            cells[n_cells] = cell
-            n_cells += 1
-    eta, mean, variance = tilted.eta, tilted.mean, tilted.variance
-    return search(cells[:n_cells], delta, eta, mean, variance, parameters, C, total, loss, change)
 
 
 # -- stage 6: the step --------------------------------------------------------------------------

@@ -111,10 +111,8 @@ class Workspace(NamedTuple):
     labelling: np.ndarray  # (longest sample,)
     differs: np.ndarray  # (longest sample,), whether labellings disagree at a node
     parts: Parts
-    total: np.ndarray  # (1,), s_i of the block that is visited
-    change: np.ndarray  # (1,), what its moves add to it
     delta: np.ndarray  # (n_weights,), zero between uses
-    cells: np.ndarray  # (n_weights,), the cells of a direction
+    cells: np.ndarray  # (n_weights,), where delta has been written
     seen: np.ndarray  # (n_weights,), whether it has; False between uses
 
 

@@ -204,7 +204,7 @@ class DualState:
         total: np.ndarray,
         change: np.ndarray,
     ) -> float:
-        """Return how far to go along ``delta`` with a prior that the kernels do not know."""
+        """Return how far to go along ``delta``, which some cells of eta and some blocks move along."""
         eta, prior, index = self.tilted.eta[cells], self.problem.prior, self.order[cells]
         slack, constant = self.parameters.slack, self.parameters.constant
 
@@ -225,13 +225,8 @@ class DualState:
     def _search_everywhere(self, delta: np.ndarray, total: np.ndarray) -> float:
         """Return how far to go along a direction in which all blocks move at once."""
         loss, change = self._sum_losses()
-        C, sum_of_losses = self.blocks.C, float(loss.sum())
-        if self.parameters.prior == OWN:
-            cells = np.flatnonzero(delta)
-            return self._search(cells, delta[cells], sum_of_losses, C, total, change)
-        return kernels.search_everywhere(
-            delta, self.tilted, self.parameters, C, total, sum_of_losses, change, self.work.cells
-        )
+        cells = np.flatnonzero(delta)
+        return self._search(cells, delta[cells], float(loss.sum()), self.blocks.C, total, change)
 
     def _finish_step(
         self, i: int, cells: np.ndarray, loss: float, change: float, total: float

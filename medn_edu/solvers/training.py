@@ -92,8 +92,6 @@ def workspace(blocks: Blocks, shape: WeightShape) -> Workspace:
             gram=np.zeros((_MOST_PARTS, _MOST_PARTS)),
             along=np.zeros(_MOST_PARTS),
         ),
-        total=np.zeros(1),
-        change=np.zeros(1),
         delta=np.zeros(shape.size),
         cells=np.zeros(shape.size, dtype=np.int64),
         seen=np.zeros(shape.size, dtype=bool),
