@@ -460,7 +460,7 @@ def _difference(frame: BrowserFrame, name: str) -> str:
 def _caption(each: str) -> str:
     return (
         "Left: each model's mean error against the amount of training data, with 95 % intervals. The "
-        "rows on the right show which colour and mark belongs to which model. Right: the same models "
+        "rows on the right show which colour and mark belong to which model. Right: the same models "
         f"at the shaded size. There is a small mark for each {each}, and a thin line joins the marks of "
         f"the same {each}. The large mark is the mean, and the bar below it is its interval. First "
         "subtract *nothing*, then the errors of a model, and compare how long the bars are."
