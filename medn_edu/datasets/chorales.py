@@ -48,7 +48,7 @@ There are 78 features, all 0 or 1: the 12 pitch classes that sound, the bass not
 previous and for the next event (0 at the ends of a chorale), the metre from 1 (weak) to 5 (strong), and
 a constant.
 
-Know before you believe a number:
+What to know before you believe a number:
 
 * Leave out whole chorales, never events, because neighbouring events share notes and chords.  Leave out
   all chorales of a group together.  BWV 39.7, 126.6, 145.5 and 148.6 are there twice, in two keys (the
@@ -57,12 +57,12 @@ Know before you believe a number:
   label that no other chorale has.
 * A root has the name that the score gives it, so one chord may have two labels: 12 pairs, such as
   C#M (39 times) and DbM (21), differ in name only.  Nothing is merged here.
-* The notes that sound do not settle the chord: 201 of the 325 different sets of pitch classes occur
-  with several labels.  If you look up the commonest label of each set, 31.8 % of events are wrong
-  when one chorale is left out at a time.
+* The notes that sound don't settle the chord: 201 of the 325 different sets of pitch classes occur
+  with several labels.  If you look up the commonest label of each set, 31.8 % of events are wrong when
+  one chorale is left out at a time.
 * Even the expert hears the same notes differently.  Three of the four pairs of copies (all but BWV
-  148.6) agree in every note, and yet 28 of their 322 chords differ (8.7 %), not counting names.
-* In 54 events the bass is not among the notes that sound.  The names of bass notes are lost here.
+  148.6) agree in every note, but 28 of their 322 chords differ (8.7 %), not counting names.
+* In 54 events the bass isn't among the notes that sound.  The names of bass notes are lost here.
 * In the file one event each of BWV 29.8 and 30.6 has blanks before the chorale's name, which makes 62
   names.  Here they are parts of their chorales.  UCI's page counts 101 labels.
 

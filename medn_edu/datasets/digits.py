@@ -30,24 +30,23 @@ _SHORTEST, _LONGEST = 4, 10
 _DESCR = """\
 Digit words: handwritten digits in the order of a known grammar
 ---------------------------------------------------------------
-Sequences of 4 to 10 digits (all lengths equally likely), each digit a real handwritten one of 8 x 8
-pixels from sklearn.datasets.load_digits (1,797 images by 13 writers: the test part of E. Alpaydin
-and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, CC BY
-4.0).
+Sequences of 4 to 10 digits (all lengths equally likely).  Each digit is a real handwritten one of 8 x
+8 pixels from sklearn.datasets.load_digits (1,797 images by 13 writers: the test part of E. Alpaydin
+and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, CC BY 4.0).
 
-The order of the digits is made up: like a dial that turns forward by one, two or three clicks, with
-probabilities 0.5, 0.3 and 0.2; the other seven transitions never occur (forbidden).  All digits are
-equally frequent.  Pixels are scaled to [0, 1]; Gaussian noise is added and the result cut off at 0
-and 1.  A border, if asked for, is blank paper around each image, under the same noise: its pixels say
-nothing about the digit.
+The order of the digits is made up.  It works like a dial that turns forward by one, two or three
+clicks, with probabilities 0.5, 0.3 and 0.2.  The other seven transitions never occur (forbidden).  All
+digits are equally frequent.  Pixels are scaled to [0, 1]; Gaussian noise is added and the result cut
+off at 0 and 1.  A border, if you ask for one, is blank paper around each image, under the same noise.
+Its pixels say nothing about the digit.
 
-The images are split between training and test part before words are made, so no image is in both,
-and within a part an image is shown again only when all images of its digit have been used.  Writers
-are not known: the same hand may have written training and test digits.
+The images are split between training and test part before words are made, so no image is in both.
+Within a part an image is shown again only when all images of its digit have been used.  The writers
+aren't known, so the same hand may have written training and test digits.
 
-With the default settings (120 + 120 words, noise 0.4), logistic regression on single digits gets
-about one test digit in five wrong.  A chain that also learns the grammar gets about one in ten wrong.
-Without noise it is 4 % and 1 %.
+With the default settings (120 + 120 words, noise 0.4), logistic regression on single digits gets about
+one test digit in five wrong.  A chain that also learns the grammar gets about one in ten wrong.
+Without noise the two get 4 % and 1 % wrong.
 
 Contents: data (list of (n, 64) float64, more with a border), target (list of int arrays), images (the
 same memory as data, (n, 8, 8)), words (str), image_index (list of int arrays: which image of

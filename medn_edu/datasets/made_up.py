@@ -37,14 +37,16 @@ _DESCR = """\
 Made-up sentences
 -----------------
 {n_sentences} sentences of 2 to 50 words, 18 on average, with {n_labels} labels ({names}).  The labels
-of a sentence are a Markov chain.  A word is drawn among the words of its label, the word of rank r in
-proportion to (r + 13)^(-5/4), out of {vocabulary} words that are made of syllables.  All but the 100
-most frequent words end in a suffix.  It is one of the three of the word's label in 7 of 8 words, and any
-suffix in the others.  A quarter of the 100 most frequent words have a second label.  The words of the
-first label and the first word of each sentence begin with a capital.
+of a sentence are a Markov chain.  Each word is drawn from the words of its label, and the word of rank
+r has a probability in proportion to (r + 13)^(-5/4).  There are {vocabulary} words, which are made of
+syllables.  All but the 100 most frequent words end in a suffix.  In 7 of 8 words it's one of the three
+that belong to the word's label, and in the others it's any suffix.  A quarter of the 100 most frequent
+words have a second label.  The words of the first label and the first word of each sentence begin with
+a capital.
 
 With the default vocabulary `token_features` finds about as many features as in English text: some
-28,000 in 2,000 sentences and some 87,000 in 12,544.  Fewer sentences are the beginning of more.
+28,000 in 2,000 sentences and some 87,000 in 12,544.  If you ask for fewer sentences, you get the
+beginning of a longer list.
 
 Contents: data (list of lists of words), target (list of lists of labels), target_names.
 """

@@ -22,21 +22,21 @@ _DESCR = """\
 Handwritten words: the OCR letters
 ----------------------------------
 52,152 letters in 6,877 words, 26 labels (a to z), 128 binary pixels per letter (16 rows x 8 columns),
-and 10 folds of 626 to 739 words.  Collected by Rob Kassel at
-the MIT Spoken Language Systems Group, cleaned, cut into letters and folds by Ben Taskar, Carlos
-Guestrin and Daphne Koller (Max-Margin Markov Networks, NIPS 2003); home:
-http://ai.stanford.edu/~btaskar/ocr/.  First letters, which were capitals, are missing
-("ommanding").  The authors state no licence, so the file is downloaded, not shipped.
+and 10 folds of 626 to 739 words.  Rob Kassel collected them at the MIT Spoken Language Systems Group.
+Ben Taskar, Carlos Guestrin and Daphne Koller cleaned them and cut them into letters and folds
+(Max-Margin Markov Networks, NIPS 2003); home: http://ai.stanford.edu/~btaskar/ocr/.  The first letters
+of the words were capitals and are missing ("ommanding").  The authors state no licence, so the file is
+downloaded, not shipped.
 
-Know before you believe a number:
+What to know before you believe a number:
 
-* There are only 55 different words, and each of them occurs in every fold.  A chain can memorise
-  which letters follow each other in these 55 words, so its errors say little about words that it
-  has never seen.
+* There are only 55 different words, and each of them occurs in every fold.  A chain can memorise which
+  letters follow each other in these 55 words, so its errors say little about words that it has never
+  seen.
 * Words have 3 to 14 letters; no word has length 4.
-* Two protocols are in use: training on one fold and testing on the other nine (that of the papers
-  behind this package, with small training sets), and the other way round.
-* Writers are not named in the file, so a split by writer is not possible.
+* Two protocols are in use.  The papers behind this package train on one fold and test on the other
+  nine, so their training sets are small.  Others do it the other way round.
+* The file doesn't name the writers, so you can't split by writer.
 
 Contents: data (list of (n, 128) float64, 0 or 1), target (list of letters), fold (n_samples,),
 images (the same memory as data, (n, 16, 8)), words, target_names, feature_names.

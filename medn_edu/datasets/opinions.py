@@ -26,8 +26,8 @@ _DESCR = """\
 Opinions
 --------
 {n_samples} short opinions about films, made by rules: binary trees with a label on each phrase, from 0
-(very negative) over 2 (neutral) to 4 (very positive).  Some adjectives and nouns have a sentiment by
-themselves, all other words are neutral.  A phrase takes over the sentiment of its parts, with three
+(very negative) over 2 (neutral) to 4 (very positive).  Some adjectives and nouns have a sentiment of
+their own.  All other words are neutral.  A phrase takes over the sentiment of its parts, with three
 exceptions:
 
 * "very" moves its sibling one step further from neutral;

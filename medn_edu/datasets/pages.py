@@ -43,19 +43,19 @@ _LEAST = 2
 _DESCR = """\
 Generated product pages
 -----------------------
-{n_pages} pages of {n_templates} made-up shops with {n_records} products, made by version {version} of a
-generator.  They are not pages that anybody found on the web: the pages of the papers (Zhu and Xing,
-Maximum Entropy Discrimination Markov Networks, JMLR 2009, section 7.4; Zhu, Xing and Zhang, Primal
-Sparse Max-Margin Markov Networks, KDD 2009, section 5.4) are not public.  Each shop has a template that
-was written by hand in the style of some year between 1996 and today.  What differs from product to
-product and from page to page is drawn: words, prices, parts of the layout that are there or not, and
+{n_pages} pages of {n_templates} made-up shops with {n_records} products, made by version {version} of
+a generator.  They don't come from the web, because the pages of the papers (Zhu and Xing, Maximum
+Entropy Discrimination Markov Networks, JMLR 2009, section 7.4; Zhu, Xing and Zhang, Primal Sparse
+Max-Margin Markov Networks, KDD 2009, section 5.4) are not public.  Each shop has a template that was
+written by hand in the style of some year between 1996 and today.  What differs from product to product
+and from page to page is drawn at random: words, prices, parts of the layout that may be missing, and
 advertisements.
 
-Marks say what is what.  An element with data-medn="record" holds one product; "name", "image", "price"
-and "description" mark the elements that hold these, and "none" what does not belong to them after all.
-`medn_edu.parse_page` reads the marks.
+Marks say what each element is.  An element with data-medn="record" holds one product; "name", "image",
+"price" and "description" mark the elements that hold these, and "none" marks what doesn't belong to
+them after all.  `medn_edu.parse_page` reads the marks.
 
-Contents: html (list of str, a document each), template (array of str, the shop of each page).
+Contents: html (list of str, one document each), template (array of str, the shop of each page).
 """
 
 

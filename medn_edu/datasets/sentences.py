@@ -13,10 +13,10 @@ from sklearn.utils import Bunch
 _DESCR = """\
 Tagged sentences: 300 short English sentences with parts of speech
 ------------------------------------------------------------------
-Everyday sentences of 6 to 12 tokens (2,550 tokens in all, punctuation marks included), 20 on each
-of 15 topics: statements, questions, requests, with numbers and names.  We wrote sentences and tags
-for this course, by hand (CC BY 4.0, as the course's text).  One person tagged them and checked
-them twice; nobody has measured how often a second person would disagree.
+Everyday sentences of 6 to 12 tokens (2,550 tokens in all, punctuation marks included), 20 on each of
+15 topics: statements, questions, requests, with numbers and names.  We wrote the sentences and tags by
+hand for this course (CC BY 4.0, like the course's text).  One person tagged them and checked them
+twice; nobody has measured how often a second person would disagree.
 
 The tags are universal part-of-speech tags (universaldependencies.org/u/pos), 15 of the 17:
 
@@ -34,9 +34,9 @@ where, why and how are ADV.  so between two clauses is SCONJ.  like before a nou
 up, down, off, on, out after a verb are ADP, with or without an object; back, home, away are ADV.
 half before an article is DET, otherwise NOUN.  not is PART.
 
-What to know before believing a number.  Ambiguous words were put in on purpose: 132 of 769 words
-have more than one tag, which is more than in a newspaper.  Half of the words occur only once.
-Sentences of one topic share words, so split by topic (group), not by sentence.
+What to know before you believe a number.  We put in ambiguous words on purpose: 132 of 769 words have
+more than one tag, which is more than in a newspaper.  Half of the words occur only once.  Sentences on
+one topic share words, so split by topic (group), not by sentence.
 
 Contents: data (list of lists of words), target (list of lists of tags), group (the topic of each
 sentence), target_names (the tags), filename (the file, in three columns: word, topic, tag).

@@ -17,21 +17,22 @@ _PARTS = ("train", "dev", "test")
 _DESCR = """\
 Stanford Sentiment Treebank
 ---------------------------
-8,544 / 1,101 / 2,210 sentences of film reviews (318,582 / 41,447 / 82,600 phrases) to train, to choose
-by (dev) and to test.  Each sentence is a binary tree.  Each of its phrases, down to single words, has
-one of five labels: 0 (very negative), 1, 2 (neutral), 3, 4 (very positive), rounded from what three
-people said of the phrase by itself.  By Richard Socher and others (Recursive deep models for semantic
-compositionality over a sentiment treebank, EMNLP 2013); home: https://nlp.stanford.edu/sentiment.  No
-licence is stated, so the package does not contain the data, and it shows single phrases at most.
+8,544 / 1,101 / 2,210 sentences of film reviews (318,582 / 41,447 / 82,600 phrases) for training, for
+choosing (dev) and for testing.  Each sentence is a binary tree.  Each of its phrases, down to single
+words, has one of five labels: 0 (very negative), 1, 2 (neutral), 3, 4 (very positive), rounded from
+what three people said about the phrase on its own.  By Richard Socher and others (Recursive deep
+models for semantic compositionality over a sentiment treebank, EMNLP 2013); home:
+https://nlp.stanford.edu/sentiment.  No licence is stated, so the package doesn't contain the data, and
+it shows single phrases at most.
 
-Know before you believe a number:
+What to know before you believe a number:
 
-* Most phrases are neutral: always saying 2 gets two thirds of all phrases right.  Of whole sentences it
-  gets a fifth.
+* Most phrases are neutral: if you always say 2, you get two thirds of all phrases right, but only a
+  fifth of whole sentences.
 * The same phrase has the same label wherever it occurs.  More than half of the dev part's phrases,
-  nearly all single words among them, also occur in training and can be looked up.  So give the
-  accuracy on whole sentences, on phrases of two words or more, and on phrases that training does not
-  have, next to that on all.
+  nearly all single words among them, also occur in training and can be looked up.  So next to the
+  accuracy on all phrases, give the accuracy on whole sentences, on phrases of two words or more, and
+  on phrases that training doesn't have.
 
 Contents: data (list of Parse), target (lists of labels, "0" to "4", one per phrase), split ("train",
 "dev" or "test", one per sentence), target_names.

@@ -43,12 +43,11 @@ Samples of a random linear-chain CRF
 ------------------------------------
 {n_samples} sequences of {length} nodes with {n_features} features, {features}; labels 0 to
 {last_label} drawn from the CRF by {sampler}.  Weights of the first {n_relevant} features and of the
-transitions are standard normal (the papers do not say), the other weights are zero.  After Zhu and
-Xing, Maximum Entropy Discrimination Markov Networks, JMLR 2009, section 7.1.
+transitions are standard normal (our choice, because the papers don't say).  The other weights are
+zero.  After Zhu and Xing, Maximum Entropy Discrimination Markov Networks, JMLR 2009, section 7.1.
 
-The generating model itself is not free of error, because labels are drawn, not predicted; no
-learner can do better in the long run than to predict each label's most probable value under that
-model.
+Even the generating model makes errors, because labels are drawn, not predicted.  In the long run no
+learner can do better than to predict each label's most probable value under that model.
 
 Contents: data (list of (length, n_features) float64), target (list of int arrays), coef ((n_labels,
 n_features), the true weights), transitions ((1, n_labels, n_labels), [parent, child]), relevant

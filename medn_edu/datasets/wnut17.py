@@ -18,14 +18,14 @@ _KINDS = ("corporation", "creative-work", "group", "location", "person", "produc
 _DESCR = """\
 WNUT17: novel and emerging entities
 -----------------------------------
-3,394 / 1,009 / 1,287 sentences (62,730 / 15,733 / 23,394 words) to train, to choose by (dev) and to
-test.  Labels are BIO tags of six kinds of entities: corporation, creative-work, group, location, person
-and product.  B- begins an entity, I- goes on with it, and O is outside: 13 labels.  By Leon
-Derczynski, Eric Nichols, Marieke van Erp and Nut Limsopatham (Results of the WNUT2017 Shared Task on
-Novel and Emerging Entity Recognition, W-NUT 2017), CC BY 4.0; home:
+3,394 / 1,009 / 1,287 sentences (62,730 / 15,733 / 23,394 words) for training, for choosing (dev) and
+for testing.  Labels are BIO tags of six kinds of entities: corporation, creative-work, group,
+location, person and product.  B- begins an entity, I- continues it, and O is outside, which makes 13
+labels.  By Leon Derczynski, Eric Nichols, Marieke van Erp and Nut Limsopatham (Results of the WNUT2017
+Shared Task on Novel and Emerging Entity Recognition, W-NUT 2017), CC BY 4.0; home:
 https://github.com/leondz/emerging_entities_17.
 
-Know before you believe a number:
+What to know before you believe a number:
 
 * The parts differ on purpose.  The task is to find entities that nobody has seen before: of the 836
   entities of the dev part and the 1,079 of the test part, 96 and 98 % do not occur in the training
@@ -34,7 +34,7 @@ Know before you believe a number:
   A tagger that always says O gets more than 92 % of the words right and finds nothing, so count
   entities (precision, recall and F1 of whole spans), not words.
 * This is what people wrote in tweets, comments and forums, so expect real names, misspellings and rude
-  words.  Use it to measure, but do not show it in class.
+  words.  Use it to measure, but don't show it in class.
 
 Contents: data and words (the same lists of str, one per sentence), target (lists of tags), split
 ("train", "dev" or "test", one per sentence), target_names.
