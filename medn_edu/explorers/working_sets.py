@@ -218,7 +218,7 @@ def _draw_sets(ax: Axes) -> Callable[[float, Rounds], None]:
             ]
             bar = ax.add_patch(Rectangle((left + 5.1, j - 0.2), 0, 0.4, color=palette.BLUE, lw=0))
             rows[i].append((boxes, bar))
-    ax.set(xlim=(-0.2, 15.6), ylim=(MOST_ROWS + 3.0, -1.6))
+    ax.set(xlim=(-0.2, 15.9), ylim=(MOST_ROWS + 3.0, -1.6))
     ax.set_axis_off()
     ax.set_title("Working sets", pad=6)
     words = "five boxes: a labelling\nfilled: a wrong letter\nbold frame: new\nblue bar: its α"
