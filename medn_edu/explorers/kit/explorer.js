@@ -41,6 +41,7 @@ async function decoded(png, { alt, summary }) {
 
 function render({ model, el }) {
   const id = crypto.randomUUID?.() ?? String(Math.random());
+  const pictured = model.picture?.bind(model) ?? decoded; // a page without a kernel has its own pictures
   const specs = model.get("controls");
   const time = specs.find((spec) => spec.kind === "time");
   const positions = { ...model.get("frame").positions };
@@ -102,7 +103,7 @@ function render({ model, el }) {
   const draw = () => {
     waiting = { serial };
     clearTimeout(timers.fill);
-    later("waiting", WAITING_AFTER, () => { status.textContent = "Waiting for the kernel…"; });
+    later("waiting", WAITING_AFTER, () => { status.textContent = model.get("waiting") ?? "Waiting for the kernel…"; });
     tell("draw");
   };
 
@@ -188,7 +189,7 @@ function render({ model, el }) {
     const frame = model.get("frame");
     const mine = frame.view === id;
     if (!mine && frame.view !== "" && waiting) return; // another view moved while we do
-    const image = await decoded(frame.png, frame);
+    const image = await pictured(frame.png, frame);
     if (dead) return URL.revokeObjectURL(image.dataset.url); // the kernel went while it was decoded
     if (mine) answered();
     if (mine && frame.serial < shown) return URL.revokeObjectURL(image.dataset.url);
@@ -209,7 +210,7 @@ function render({ model, el }) {
   const onMessage = async (message, buffers) => {
     if (dead || message.view !== id) return;
     if (message.kind === "stack") {
-      const image = await decoded(buffers[0], message);
+      const image = await pictured(buffers[0], message);
       const wanted = filling === stack.key;
       filling = null;
       if (!wanted) return URL.revokeObjectURL(image.dataset.url);
@@ -387,7 +388,7 @@ function render({ model, el }) {
   session?.statusChanged.connect(onStatus);
   session?.kernelChanged.connect(onKernel);
   const first = model.get("frame");
-  decoded(first.png, first).then((image) => { if (!current) put(image); });
+  pictured(first.png, first).then((image) => { if (!current) put(image); });
 
   return () => {
     stop();

@@ -24,6 +24,7 @@ from medn_edu.explorers.kit.controls import Control, as_control, true_minus
 from medn_edu.explorers.kit.films import gif, save_film
 from medn_edu.explorers.kit.layers import Layers
 from medn_edu.explorers.kit.picture import show_with_caption
+from medn_edu.explorers.kit.static_grid import MOST_STATES, static_grid
 
 HERE = pathlib.Path(__file__).parent
 CSS_DPI = 96
@@ -285,6 +286,25 @@ class Explorer:
         rate = per_second or self._controls[along or self._animated].per_second
         return save_film(path, [frame.png for frame in frames], rate)
 
+    def static_grid(self, most: int = MOST_STATES) -> list[dict[str, int]]:
+        """Return the settings that a page without a kernel should have pictures of.
+
+        Those that a reader needs first come first: what is set now, and by the lessons; the time there;
+        every control by itself; and a coarse grid.
+
+        Parameters
+        ----------
+        most : int
+            How many settings.
+
+        Returns
+        -------
+        list of dict
+            Positions of the controls by name, for `frame`.
+        """
+        moves = [each.move for each in self.lessons]
+        return static_grid(self._controls, moves, self._positions, most)
+
     def check(self, lesson: Lesson) -> bool:
         """Make the move of a lesson and return whether its fact holds."""
         self.set(**lesson.move)
@@ -344,14 +364,15 @@ class Explorer:
         self._fit(self._widest())
         if self._view is None:
             self._view = self._open()
-        self._view.start = dict(self._positions)  # where Reset leads
+        self._view.start = dict(self._positions)
         frame = self.frame()
         data, _ = self._view._repr_mimebundle_() or ({}, {})
         data.update({"image/png": _small(frame.png), "text/plain": frame.summary})
         about = {"alt": frame.alt, "width": self._view.width}
         return data, {"image/png": about, "medn_edu": {"moves": True}}
 
-    def _open(self) -> _View:
+    def declared(self) -> dict[str, Any]:
+        """Return what the browser's side has to know, apart from frames; JSON could hold it."""
         specs = [
             {
                 "name": key,
@@ -363,9 +384,17 @@ class Explorer:
             for key, control in self._controls.items()
         ]
         room = self._widest()
-        view = _View(
-            controls=specs, frame=self._state({}), width=room["width"], room=room, name=self.name
-        )
+        start = dict(self._positions)
+        return {
+            "controls": specs,
+            "width": room["width"],
+            "room": room,
+            "name": self.name,
+            "start": start,  # where Reset leads
+        }
+
+    def _open(self) -> _View:
+        view = _View(frame=self._state({}), **self.declared())
         view.on_msg(self._answer)
         return view
 

@@ -1,0 +1,60 @@
+"""The explorers of a saved notebook: the cells that make them are run, and no more than these need."""
+
+import ast
+import builtins
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from medn_edu.explorers.kit.explorer import Explorer
+
+
+def moves(output: Any) -> bool:
+    """Return whether an output is the picture of an explorer."""
+    return bool(output.get("metadata", {}).get("medn_edu", {}).get("moves"))
+
+
+def explorers(notebook: Any) -> Iterator[tuple[int, Explorer]]:
+    """Yield the explorers that a notebook shows, each with the number of its cell.
+
+    Most cells that show one are complete by themselves.  Where one uses names of earlier cells, all
+    of these are run before it.
+    """
+    namespace: dict[str, Any] = {}
+    run: set[int] = set()
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type != "code" or not any(moves(output) for output in cell.outputs):
+            continue
+        if _free_names(cell.source) - namespace.keys() - vars(builtins).keys():
+            for earlier, other in enumerate(notebook.cells[:number]):
+                if other.cell_type == "code" and earlier not in run:
+                    _value(other.source, namespace)
+                    run.add(earlier)
+        shown = _value(cell.source, namespace)
+        run.add(number)
+        if not isinstance(shown, Explorer):
+            raise ValueError(f"cell {number} has saved an explorer's picture, but shows {shown!r}.")
+        yield number, shown
+
+
+def _free_names(source: str) -> set[str]:
+    """Return the names that a cell uses and doesn't make."""
+    names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {each.asname or each.name for each in node.names}
+    return {node.id for node in names} - made
+
+
+def _value(source: str, namespace: dict[str, Any]) -> Any:
+    """Run a cell, print nothing, and return the value of its last line."""
+    *body, last = ast.parse(source).body
+    shows = isinstance(last, ast.Expr)
+    with contextlib.redirect_stdout(io.StringIO()):
+        before = ast.Module(body if shows else [*body, last], [])
+        exec(compile(before, "<cell>", "exec"), namespace)
+        if isinstance(last, ast.Expr):
+            return eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
+    return None

@@ -1,0 +1,51 @@
+"""The reference of the public names: a page for each subpackage, from its ``__all__``."""
+
+import inspect
+from importlib import import_module
+from types import ModuleType
+
+MODULES = (
+    "estimators", "datasets", "samples", "text", "priors", "slacks", "problems", "solvers", "results",
+    "inference", "theory", "explorers", "course",
+)  # fmt: skip
+"""The public subpackages, in the order in which users meet them."""
+
+
+def reference_pages() -> dict[str, str]:
+    """Return the pages as reStructuredText by their names without extension."""
+    modules = {name: import_module(f"medn_edu.{name}") for name in MODULES}
+    pages = {name: _page(module) for name, module in modules.items()}
+    top = import_module("medn_edu")
+    homes = {
+        name: module.__name__ for module in modules.values() for name in getattr(module, "__all__", [])
+    }
+    names = [f"   ~{homes[name]}.{name}" for name in top.__all__ if name in homes]
+    tree = ["", ".. toctree::", "   :caption: Subpackages", "", *(f"   {name}" for name in MODULES)]
+    pages["index"] = "\n".join(
+        ["Reference", "=========", "", "What ``import medn_edu`` offers directly:", "",
+         ".. autosummary::", "", *names, *tree, ""]
+    )  # fmt: skip
+    return pages
+
+
+def _page(module: ModuleType) -> str:
+    title = module.__name__
+    lines = [title, "=" * len(title), "", f".. automodule:: {title}", ""]
+    names = getattr(module, "__all__", None) or [
+        name for name, each in vars(module).items()
+        if getattr(each, "__module__", "") == title and not name.startswith("_")
+    ]  # fmt: skip
+    lines += [".. autosummary::", "", *(f"   {name}" for name in names), ""]
+    for name in names:
+        lines += [f".. {_directive(getattr(module, name))}:: {name}", ""]
+        if inspect.isclass(getattr(module, name)):
+            lines[-1:] = ["   :members:", "   :inherited-members: BaseEstimator,tuple,Exception", ""]
+    return "\n".join(lines)
+
+
+def _directive(thing: object) -> str:
+    if inspect.isclass(thing):
+        return "autoexception" if issubclass(thing, BaseException) else "autoclass"
+    if inspect.ismodule(thing):
+        return "automodule"
+    return "autofunction" if callable(thing) else "autodata"
