@@ -22,13 +22,14 @@ from medn_edu.cli import (
     lab,
     progress,
     reproduce,
+    site,
     warmup,
 )
 from medn_edu.cli.console import WORDS, CommandError, flush, make_streams_safe, say
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, lab, app, course, progress, reproduce, claims, bench, data, doctor, warmup)
+_COMMANDS = (demo, lab, app, course, progress, site, reproduce, claims, bench, data, doctor, warmup)
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -5,7 +5,7 @@ usually looks once at every sample (`l1_path` solves one Laplace MEDN, `proximal
 passes on its elastic net).  It yields an `Iterate`: the live weights, a cheap estimate of how far they
 are from optimal, and a way to ask for the dual variables.  The caller decides when to stop (`l1_path`
 and `lbfgs` also take a tolerance) and can watch, record or draw.  Usually the caller is
-`medn_edu.results.run`, but in a notebook it can be a plain ``for`` loop:
+`medn_edu.results.run`, but in a notebook it can be a plain ``for`` loop::
 
     for iterate in block_frank_wolfe(problem, rng=np.random.default_rng(0)):
         draw(iterate.weights)

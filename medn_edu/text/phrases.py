@@ -36,19 +36,19 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     Each phrase has these features:
 
-    ==================  ==========================================================================
-    feature             what it is
-    ==================  ==========================================================================
-    ``words=``          each word, pair and triple of successive words, in lower case
-    ``first=``, ``last=``  first and last word
-    ``length=``         number of words, roughly; ``whole`` for a sentence
-    ``end=``            the last three and four letters of a single word
-    ``known=``          the label that the same phrase has most often in other trees of training
-    ``label 4=``        how many of its words had, by themselves, label 4 in other trees
-    ``sum=``            these labels added up, counted from the middle one
-    ``parts=``          the sums of its first two parts, and whether a part holds *not* or *but*
-    ``beside not=``     if one part is a single word, that word with the sum of the other part
-    ==================  ==========================================================================
+    ======================  ==========================================================================
+    feature                 what it is
+    ======================  ==========================================================================
+    ``words=``              each word, pair and triple of successive words, in lower case
+    ``first=``, ``last=``   first and last word
+    ``length=``             number of words, roughly; ``whole`` for a sentence
+    ``end=``                the last three and four letters of a single word
+    ``known=``              the label that the same phrase has most often in other trees of training
+    ``label 4=``            how many of its words had, by themselves, label 4 in other trees
+    ``sum=``                these labels added up, counted from the middle one
+    ``parts=``              the sums of its first two parts, and whether a part holds *not* or *but*
+    ``beside not=``         if one part is a single word, that word with the sum of the other part
+    ======================  ==========================================================================
 
     All features of a phrase have the same value, chosen so that the norm of the row is 1.  Then
     ``C = 1`` is a good first guess.

@@ -42,15 +42,15 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     their values, or a list, tuple or set of names, which then have the value 1.  Dictionaries are read
     as in sklearn-crfsuite:
 
-    ======================  ======================================================
-    token                   the features are
-    ======================  ======================================================
-    ``{"length": 3}``       ``length`` with the value 3; booleans are 1 and 0
-    ``{"word": "the"}``     ``word=the`` with the value 1
-    ``{"ends": ["e", "he"]}``  ``ends=e`` and ``ends=he`` with the value 1
-    ``{"next": {"word": "cat"}}``  ``next:word=cat`` with the value 1
-    ``["capital", "first"]``  ``capital`` and ``first`` with the value 1
-    ======================  ======================================================
+    ==============================  ======================================================
+    token                           the features are
+    ==============================  ======================================================
+    ``{"length": 3}``               ``length`` with the value 3; booleans are 1 and 0
+    ``{"word": "the"}``             ``word=the`` with the value 1
+    ``{"ends": ["e", "he"]}``       ``ends=e`` and ``ends=he`` with the value 1
+    ``{"next": {"word": "cat"}}``   ``next:word=cat`` with the value 1
+    ``["capital", "first"]``        ``capital`` and ``first`` with the value 1
+    ==============================  ======================================================
 
     If a token names a feature twice, the values are added.  A token without features is fine.
 
@@ -143,7 +143,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
         Returns
         -------
-        list of scipy.sparse.csr_matrix of shape (n_tokens, n_features_out_)
+        list of scipy.sparse.csr_matrix of shape (n_tokens, ``n_features_out_``)
             One sample per sentence.  If a sentence was a Forest or Graph, so is its sample.
         """
         window = check_count("window", self.window, least=0)
@@ -169,7 +169,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
         Returns
         -------
-        list of scipy.sparse.csr_matrix of shape (n_tokens, n_features_out_)
+        list of scipy.sparse.csr_matrix of shape (n_tokens, ``n_features_out_``)
             One sample per sentence.  If a sentence was a Forest or Graph, so is its sample.
 
         Raises
@@ -211,7 +211,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
         Returns
         -------
-        ndarray of object, shape (n_features_out_,)
+        ndarray of object, shape (``n_features_out_``,)
             Names, the token's own first; hashed columns are ``hash=0``, ``hash=1`` and so on.
         """
         check_is_fitted(self, "vectorizer_")

@@ -1,4 +1,4 @@
-"""Build the book."""
+"""Build the book: packs of frames, then what Sphinx reads, then the pages."""
 
 import importlib.util
 import io
@@ -6,51 +6,102 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from medn_edu.course.site.packs import PACKAGE, chapter_packs
-from medn_edu.course.site.pages import captions, chapter_page, contents, linked
+from medn_edu.course.site.pages import captions, chapter_page, contents, linked, titled
 from medn_edu.course.site.reference import reference_pages
 from medn_edu.course.site.settings import SETTINGS
+from medn_edu.course.syllabus import CHAPTERS
 
-KIT = PACKAGE / "explorers" / "kit"
-STATIC = Path(__file__).parent / "static"
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/*.md", "figures/*.md")
-FIGURES = ("figures/*.png", "figures/*.gif", "figures/*.mp4")  # tables would add a tenth
+FIGURES = ("figures/*.png", "figures/*.gif", "figures/*.mp4")  # the tables would add a tenth
+_SCRIPTS = {"explorers/kit/explorer.css", "course/site/static/site.css"}
+_UNUSED = ("*.map", "webfonts", ".buildinfo")
+_MARK = ".nojekyll"  # tells GitHub Pages to serve folders like _static, and us that this is a book
 
 
-def build_book(checkout: Path, folder: Path, notebooks: Sequence[Path], n_jobs: int | None = None) -> str:
-    """Build."""
-    packs = chapter_packs(notebooks, n_jobs)
-    with tempfile.TemporaryDirectory() as place:
-        source = Path(place, "source")
-        write_sources(checkout, source, notebooks, packs)
-        return run_sphinx(source, folder, Path(place, "doctrees"))
+def build_book(
+    checkout: Path,
+    folder: Path,
+    chapters: Iterable[str] = (),
+    n_jobs: int | None = None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
+) -> list[str]:
+    """Build the book of a checkout.
+
+    Parameters
+    ----------
+    checkout : Path
+        The repository, with ``notebooks`` and ``figures``.
+    folder : Path
+        Where to put the book; a book that is there is replaced.
+    chapters : iterable of str
+        Slugs of the chapters, by default all.
+    n_jobs : int, optional
+        Number of processes, by default as many as there are cores.
+    progress : callable
+        ``progress(done, all, chapter)`` is called after each chapter whose frames are drawn.
+
+    Returns
+    -------
+    list of str
+        What a reader of the book will miss, a sentence each.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds something else than a book, or the sources have a mistake.
+    """
+    if folder.exists() and not (folder.is_dir() and _holds_a_book(folder)):
+        raise ValueError(f"{folder} is there and isn't a book; give the name of a new folder.")
+    wanted = set(chapters) or {each.slug for each in CHAPTERS}
+    notebooks = [checkout / "notebooks" / each.file for each in CHAPTERS if each.slug in wanted]
+    packs = chapter_packs(notebooks, n_jobs, progress)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".medn_edu-") as place:
+        source, pages = Path(place, "source"), Path(place, "pages")
+        _write_sources(checkout, source, notebooks, packs)
+        _run_sphinx(source, pages, Path(place, "doctrees"))
+        _finish(pages)
+        if folder.exists():
+            shutil.rmtree(folder)
+        pages.rename(folder)
+    return [
+        f"{name}, cell {cell}: {pack['still']}"
+        for name, cells in packs.items()
+        for cell, pack in cells.items()
+        if "still" in pack
+    ]
 
 
-def write_sources(checkout: Path, source: Path, notebooks: Sequence[Path], packs: dict[str, Any]) -> None:
+def _holds_a_book(folder: Path) -> bool:
+    return (folder / _MARK).exists() or not any(folder.iterdir())
+
+
+def _write_sources(
+    checkout: Path, source: Path, notebooks: Sequence[Path], packs: dict[str, Any]
+) -> None:
+    """Write what Sphinx reads: files have the same places as in the checkout, so that links hold."""
     texts = [path for pattern in TEXTS for path in sorted(checkout.glob(pattern))]
     figures = [path for pattern in FIGURES for path in sorted(checkout.glob(pattern))]
     book = {*texts, *figures, *notebooks}
-    extra = source / "_extra"
     for name in ("notebooks", "originals", "figures", "reference", "_static", "_extra"):
         (source / name).mkdir(parents=True)
     for path in figures:
         shutil.copyfile(path, source / path.relative_to(checkout))
     for path in texts:
-        text = linked(path.read_text(encoding="utf-8"), path, checkout, book)
-        name = path.relative_to(checkout)
-        if str(name) == "README.md":
-            name, text = Path("index.md"), text + contents()
-        if name.as_posix() == "figures/README.md":
+        name = path.relative_to(checkout).as_posix()
+        text = linked(titled(path.read_text(encoding="utf-8"), path), path, checkout, book)
+        if name == "figures/README.md":
             text += captions(path.parent)
-        if not text.startswith("# "):
-            text = f"# {path.stem}\n\n{text}"
+        if name == "README.md":
+            name, text = "index.md", text + contents(notebooks)
         (source / name).write_text(text, encoding="utf-8")
     for path in notebooks:
-        page = chapter_page(path, packs.get(path.name, {}), extra)
+        page = chapter_page(path, packs.get(path.name, {}), source / "_extra")
         for cell in page["cells"]:
             if cell["cell_type"] == "markdown":
                 cell["source"] = linked(cell["source"], path, checkout, book)
@@ -58,27 +109,44 @@ def write_sources(checkout: Path, source: Path, notebooks: Sequence[Path], packs
         shutil.copyfile(path, source / "originals" / path.name)
     for name, text in reference_pages().items():
         (source / "reference" / f"{name}.rst").write_text(text, encoding="utf-8")
-    static = source / "_static"
-    found = importlib.util.find_spec("sphinx-mathjax-offline")
-    mathjax = Path(found.origin).parent / "static" / "mathjax" / "tex-svg.js"
-    shutil.copyfile(mathjax, static / "tex-svg.js")
-    shutil.copyfile(KIT / "explorer.css", static / "explorer.css")
-    shutil.copyfile(STATIC / "site.css", static / "site.css")
-    explorer = (KIT / "explorer.js").read_text(encoding="utf-8")
-    explorer = explorer.replace("export default { render };", "")
-    script = (STATIC / "static_model.js").read_text(encoding="utf-8")
-    (static / "explorers.js").write_text(f"(() => {{\n{explorer}\n{script}}})();\n", encoding="utf-8")
+    _write_static(source / "_static")
 
 
-def run_sphinx(source: Path, folder: Path, doctrees: Path) -> str:
+def _write_static(static: Path) -> None:
+    """Write style sheets and scripts; the explorers' script as a classic one, next to its model."""
+    for name in _SCRIPTS:
+        shutil.copy(PACKAGE / name, static)
+    mathjax = importlib.util.find_spec("sphinx-mathjax-offline")
+    assert mathjax is not None
+    assert mathjax.origin is not None
+    scripts = Path(mathjax.origin).parent / "static" / "mathjax"
+    shutil.copyfile(scripts / "tex-svg-full.js", static / "mathjax.js")
+    explorer = (PACKAGE / "explorers/kit/explorer.js").read_text(encoding="utf-8")
+    model = (PACKAGE / "course/site/static/static_model.js").read_text(encoding="utf-8")
+    explorer = explorer.replace("export default { render };\n", "")
+    text = f"(() => {{\n{explorer}\n{model}}})();\n"
+    (static / "explorers.js").write_text(text, encoding="utf-8")
+
+
+def _run_sphinx(source: Path, pages: Path, doctrees: Path) -> None:
     from sphinx.application import Sphinx
 
-    warnings = io.StringIO()
-    app = Sphinx(source, None, folder, doctrees, "html", SETTINGS, status=None, warning=warnings, freshenv=True, parallel=2)
+    said = io.StringIO()
+    app = Sphinx(
+        source, None, pages, doctrees, "html", SETTINGS, status=None, warning=said, freshenv=True
+    )
     app.build()
-    for path in folder.rglob("*.map"):
-        path.unlink()
-    for path in folder.rglob("*.html"):
+    if warnings := re.sub(r"\x1b\[[0-9;]*m", "", said.getvalue()).strip():
+        raise ValueError(f"the pages have mistakes: {warnings.replace(f'{source}/', '')}")
+
+
+def _finish(pages: Path) -> None:
+    """Remove what no page asks for; let pictures load when they come near."""
+    for pattern in _UNUSED:
+        for path in sorted(pages.rglob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in pages.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(r"<img (?!.*?loading=)", '<img loading="lazy" ', text), encoding="utf-8")
-    return warnings.getvalue()
+        text = re.sub(r"<img (?![^>]*\bloading=)", '<img loading="lazy" ', text)
+        path.write_text(text, encoding="utf-8")
+    (pages / _MARK).touch()

@@ -132,4 +132,3 @@ def _overlay(now: np.ndarray, changed: np.ndarray) -> tuple[list[int], str]:
     Image.fromarray(rgba).save(buffer, "webp", lossless=True, method=4, quality=75)
     box = [int(left), int(top), int(right - left), int(bottom - top)]
     return box, base64.b64encode(buffer.getvalue()).decode()
-

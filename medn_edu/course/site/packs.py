@@ -5,7 +5,7 @@ import hashlib
 import json
 import multiprocessing
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +22,11 @@ PACKAGE = Path(medn_edu.__file__).parent
 _DRAWN_WITH = ("matplotlib", "numpy", "pillow", "scipy", "numba", "scikit-learn")
 
 
-def chapter_packs(notebooks: Iterable[Path], n_jobs: int | None = None) -> dict[str, dict[str, Any]]:
+def chapter_packs(
+    notebooks: Iterable[Path],
+    n_jobs: int | None = None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
+) -> dict[str, dict[str, Any]]:
     """Return the packs of each notebook by its name.
 
     Parameters
@@ -31,6 +35,8 @@ def chapter_packs(notebooks: Iterable[Path], n_jobs: int | None = None) -> dict[
         Saved notebooks.
     n_jobs : int, optional
         Number of processes, by default as many as there are cores.
+    progress : callable
+        ``progress(done, all, notebook)`` is called when a notebook is done.
 
     Returns
     -------
@@ -40,7 +46,11 @@ def chapter_packs(notebooks: Iterable[Path], n_jobs: int | None = None) -> dict[
     """
     paths = [path for path in notebooks if _pictures(path)]
     with ProcessPoolExecutor(n_jobs, multiprocessing.get_context("spawn")) as workers:
-        return {path.name: packs for path, packs in zip(paths, workers.map(_kept, paths), strict=True)}
+        packs = {}
+        for done, (path, made) in enumerate(zip(paths, workers.map(_kept, paths), strict=True), 1):
+            packs[path.name] = made
+            progress(done, len(paths), path.stem)
+        return packs
 
 
 def _pictures(path: Path) -> dict[int, bytes]:

@@ -4,7 +4,7 @@ import html
 import json
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,11 @@ from PIL import Image
 from medn_edu.course.site.cells import moves
 from medn_edu.course.syllabus import CHAPTERS, REPOSITORY, binder_link
 
-SHADES = re.compile(
-    r"\b(white|black|gr[ae]y|pale[rs]?t?|dark(er|est)?|light(er|est)?|bright(er|est)?|shad(e|es|ed))\b"
-)
+SHADES = re.compile(r"\b(white|black|(pale|dark|light|bright)(r|st|er|est)?)\b")
 """A figure whose words name a shade keeps its paper in the dark theme, where they would be wrong."""
 
 ASKS_THERE = "*A running notebook asks for your guess here.*\n"
+_LISTED = ("README", "claims", "studies", "theorems", "measured", "how-to-add")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 
 
@@ -84,29 +83,43 @@ def linked(text: str, page: Path, root: Path, book: set[Path]) -> str:
     return _LINK.sub(target, text)
 
 
-def contents() -> str:
+def titled(text: str, page: Path) -> str:
+    """Return a page with a title, which captions of figures don't have."""
+    if text.startswith("# "):
+        return text
+    return f"# {page.stem.replace('-', ' ').capitalize()}\n\n{text}"
+
+
+def contents(notebooks: Sequence[Path]) -> str:
     """Return the contents of the book, which go to the end of its first page."""
-    numbered = [f"notebooks/{Path(each.file).stem}" for each in CHAPTERS if each.number is not None]
-    look_up = [f"notebooks/{Path(each.file).stem}" for each in CHAPTERS if each.number is None]
+    names = {path.name: f"notebooks/{path.stem}" for path in notebooks}
+    course = [each for each in CHAPTERS if each.file in names]
+    numbered = [names[each.file] for each in course if each.number is not None]
+    others = [names[each.file] for each in course if each.number is None]
     parts = {
         "The course": numbered,
-        "To look up": [*look_up, "reference/index"],
-        "What came out": ["figures/README", "figures/claims", "figures/studies", "figures/theorems",
-                          "figures/measured"],
-        "Teach and contribute": ["notebooks/lecturers-guide", "figures/how-to-add", "CONTRIBUTING",
-                                 "CHANGELOG"],
+        "To look up": [*others, "reference/index"],
+        "What came out": [f"figures/{name}" for name in _LISTED[:-1]],
+        "Teach and contribute": [
+            "notebooks/lecturers-guide", f"figures/{_LISTED[-1]}", "CONTRIBUTING", "CHANGELOG",
+        ],
     }  # fmt: skip
     return "\n".join(_tree(pages, caption) for caption, pages in parts.items())
 
 
 def captions(folder: Path) -> str:
     """Return the contents of the page of figures: the pages of their captions and tables."""
-    listed = ("README", "claims", "studies", "theorems", "measured", "how-to-add")
-    return _tree([path.stem for path in sorted(folder.glob("*.md")) if path.stem not in listed])
+    return _tree([path.stem for path in sorted(folder.glob("*.md")) if path.stem not in _LISTED])
 
 
 def _tree(pages: list[str], caption: str = "") -> str:
-    lines = ["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), *pages, "```"]
+    lines = [
+        "```{toctree}",
+        ":hidden:",
+        *([f":caption: {caption}"] if caption else []),
+        *pages,
+        "```",
+    ]
     return "\n" + "\n".join(lines) + "\n"
 
 
@@ -141,27 +154,50 @@ def _figure(
     with Image.open(png) as picture:
         width, height = picture.size
     about = output["metadata"]["image/png"]
-    alt, said = html.escape(about["alt"]), html.escape("".join(output["data"]["text/plain"]))
-    image = (
-        f'<img src="../pictures/{name}" alt="{alt}" width="{width}" height="{height}" '
-        f'loading="lazy" style="width: {about["width"]}px">'
-    )
-    summary = f'\n<p class="medn-summary">{said}</p>' if moves(output) else ""
-    kind = "medn-figure medn-paper" if SHADES.search(about["alt"]) else "medn-figure"
-    source = f'<figure class="{kind}">\n<div class="medn-moves">\n{image}{summary}\n</div>\n</figure>'
+    parts = [
+        f'<img src="../pictures/{name}" alt="{html.escape(about["alt"])}" width="{width}" '
+        f'height="{height}" loading="lazy" style="width: {about["width"]}px">'
+    ]
+    if moves(output):
+        said = html.escape("".join(output["data"]["text/plain"]))
+        parts.append(f'<p class="medn-summary">{said}</p>')
+    parts = ['<figure class="medn-figure">', '<div class="medn-moves">', *parts, "</div>"]
     if "declared" in pack:
         frames = extra / "frames" / f"{pack['name']}.js"
         frames.parent.mkdir(parents=True, exist_ok=True)
         frames.write_text(pack["script"], encoding="utf-8")
-        spec = json.dumps(pack["declared"] | {"frames": pack["name"]}, ensure_ascii=False)
-        script = f'<script type="application/json">{spec.replace("</", "<" + chr(92) + "/")}</script>'
-        source = source.replace("\n</figure>", f"\n{script}\n</figure>")
-    return _markdown(source)
+        declared = dict(pack["declared"])
+        parts += _lessons(declared.pop("lessons"))
+        spec = json.dumps(declared | {"frames": pack["name"]}, ensure_ascii=False)
+        spec = spec.replace("</", "<\\/")  # which would end the script
+        parts.append(f'<script type="application/json">{spec}</script>')
+    elif moves(output):
+        parts.append('<p class="medn-summary">(It moves in the notebook only.)</p>')
+    figure = "\n".join([*parts, "</figure>"])
+    return _markdown(_on_paper(figure) if SHADES.search(about["alt"]) else figure)
+
+
+def _lessons(lessons: Mapping[str, Any]) -> list[str]:
+    """Return the buttons that make the moves of the lessons, and what there is to see, hidden."""
+    if not lessons:
+        return []
+    parts = [
+        '<div class="medn-lessons" hidden>',
+        "<p><b>What to see.</b> Press one, then look:</p>",
+    ]
+    for move, lesson in lessons.items():
+        positions = html.escape(json.dumps(lesson["positions"]))
+        facts = "<br>".join(html.escape(fact) for fact in lesson["facts"])
+        parts.append(f'<button type="button" value="{positions}">{html.escape(move)}</button>')
+        parts.append(f'<p role="status" hidden>{facts}</p>')
+    return [*parts, "</div>"]
 
 
 def _captioned(figure: str, caption: str) -> str:
-    if SHADES.search(caption):
-        figure = figure.replace('"medn-figure"', '"medn-figure medn-paper"')
-    return figure.replace(
-        "\n</figure>", f"\n<figcaption>\n\n{caption}\n\n</figcaption>\n</figure>"
-    )
+    end = "\n</figure>"
+    figure = figure.replace(end, f"\n<figcaption>\n\n{caption}\n\n</figcaption>{end}")
+    return _on_paper(figure) if SHADES.search(caption) else figure
+
+
+def _on_paper(figure: str) -> str:
+    return figure.replace('"medn-figure"', '"medn-figure medn-paper"')

@@ -17,7 +17,9 @@ def reference_pages() -> dict[str, str]:
     pages = {name: _page(module) for name, module in modules.items()}
     top = import_module("medn_edu")
     homes = {
-        name: module.__name__ for module in modules.values() for name in getattr(module, "__all__", [])
+        name: module.__name__
+        for module in modules.values()
+        for name in getattr(module, "__all__", [])
     }
     names = [f"   ~{homes[name]}.{name}" for name in top.__all__ if name in homes]
     tree = ["", ".. toctree::", "   :caption: Subpackages", "", *(f"   {name}" for name in MODULES)]
@@ -39,7 +41,11 @@ def _page(module: ModuleType) -> str:
     for name in names:
         lines += [f".. {_directive(getattr(module, name))}:: {name}", ""]
         if inspect.isclass(getattr(module, name)):
-            lines[-1:] = ["   :members:", "   :inherited-members: BaseEstimator,tuple,Exception", ""]
+            lines[-1:] = [
+                "   :members:",
+                "   :inherited-members: BaseEstimator,tuple,Exception",
+                "",
+            ]
     return "\n".join(lines)
 
 

@@ -32,7 +32,8 @@ SETTINGS = {
     "autodoc_typehints": "none",  # numpydoc's sections tell them
     "numpydoc_show_class_members": False,
     "numpydoc_class_members_toctree": False,
-    "mathjax_path": "tex-svg.js",
+    "mathjax_path": "mathjax.js",
+    "mathjax3_config": {"options": {"enableMenu": False}},  # the menu loads more files
     "html_theme": "sphinx_book_theme",
     "html_title": "medn_edu",
     "html_static_path": ["_static"],
@@ -48,6 +49,7 @@ SETTINGS = {
         "use_repository_button": True,
         "use_download_button": False,
         "show_toc_level": 2,
+        "navbar_persistent": [],
         "navigation_with_keys": False,  # arrow keys belong to the sliders
         "home_page_in_toc": True,
     },
@@ -65,7 +67,9 @@ def setup(app: Any) -> dict[str, Any]:
     return {"parallel_read_safe": True}
 
 
-def _of_others(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+def _of_others(
+    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
     """Skip members whose code isn't ours; None leaves the decision to others."""
     of = getattr(member, "__module__", None) or getattr(type(member), "__module__", "")
     return True if of.split(".")[0] in ("sklearn", "abc") else None

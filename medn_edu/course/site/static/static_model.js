@@ -1,28 +1,25 @@
-// Explorers without a kernel.  What `render` asks of its model is answered from a pack of frames, a
-// classic script that is loaded when its figure comes near: modules and fetch fail on file://.
-// A frame is the page's own picture with overlays on it.
-
-const root = document.documentElement.dataset.content_root ?? "./";
+// Explorers without a kernel: the model that `render` talks to, answered from a pack of frames.
+//
+// A pack is a classic script, because modules and fetch fail on file://; it is loaded when its figure
+// comes near.  A frame is the page's own picture with overlays, each above the one that it names.
 
 class StaticModel {
   constructor(spec, still) {
     const summary = still.nextElementSibling.textContent;
     const frame = { png: -1, alt: still.alt, summary, positions: spec.start, view: "", serial: 0 };
     this.values = { ...spec, frame, waiting: "Waiting for the pictures…" };
-    this.still = still;
-    this.listeners = [];
-    this.last = spec.start;
+    Object.assign(this, { still, listeners: [], before: spec.start });
   }
 
   get(key) { return this.values[key]; }
   on(event, action) { this.listeners.push([event, action]); }
-  off(event, action) { this.listeners = this.listeners.filter(([e, a]) => e !== event || a !== action); }
-  tell(event, ...what) { for (const [e, action] of this.listeners) if (e === event) action(...what); }
+  off(event, action) { this.listeners = this.listeners.filter((each) => each[1] !== action); }
+  tell(event, ...what) { for (const [of, action] of this.listeners) if (of === event) action(...what); }
 
   load() {
     this.pack ??= new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = `${root}frames/${this.values.frames}.js`;
+      const src = `${document.documentElement.dataset.content_root}frames/${this.values.frames}.js`;
+      const script = element("script", { src });
       script.onload = () => resolve(window.medn_frames[this.values.frames]);
       script.onerror = reject;
       document.head.append(script);
@@ -30,98 +27,74 @@ class StaticModel {
     return this.pack;
   }
 
-  // The most similar setting; the control that was moved counts most, so that it moves something.
-  async nearest(positions) {
-    const { at } = await this.load();
-    const specs = this.values.controls.map((spec) => ({
-      name: spec.name,
-      scale: ["choice", "check"].includes(spec.kind) ? 0 : spec.texts.length - 1 || 1,
-      weight: positions[spec.name] === this.last[spec.name] ? 1 : 10,
-    }));
-    const apart = (found) => specs.reduce((sum, { name, scale, weight }, k) => {
-      const by = Math.abs(found[k] - positions[name]);
-      return sum + weight * (scale ? by / scale : Number(by > 0));
-    }, 0);
-    const distances = at.map(apart);
-    return distances.indexOf(Math.min(...distances));
-  }
-
+  // The frame of the most similar setting.  The control that was moved counts most, so that it shows.
   async frame(positions) {
     const pack = await this.load();
-    const i = await this.nearest(positions);
-    const others = this.values.controls.flatMap(({ name, label, texts }, k) =>
-      pack.at[i][k] === positions[name] ? [] : [`${label}: ${texts[pack.at[i][k]]}`]);
-    const note = others.length ? `This page has no picture of that; the nearest is at ${others.join(", ")}. ` : "";
-    return { png: i, alt: pack.alt[i], summary: note + pack.summary[i] };
+    const specs = this.values.controls;
+    const far = (at) => specs.reduce((sum, { name, kind, texts }, k) => {
+      const by = Math.abs(at[k] - positions[name]);
+      const share = kind === "slider" || kind === "time" ? by / (texts.length - 1 || 1) : Number(by > 0);
+      return sum + share * (positions[name] === this.before[name] ? 1 : 10);
+    }, 0);
+    const distances = pack.at.map(far);
+    const png = distances.indexOf(Math.min(...distances));
+    const others = specs.flatMap(({ name, label, texts }, k) =>
+      pack.at[png][k] === positions[name] ? [] : [`${label}: ${texts[pack.at[png][k]]}`]);
+    const note = others.length ? `This page has no picture of that. The nearest has ${others.join(", ")}. ` : "";
+    return { png, alt: pack.alt[png], summary: note + pack.summary[png] };
   }
 
   async send({ kind, view, serial, positions, have }) {
-    if (kind !== "draw" && kind !== "stack") return;
-    try {
-      if (kind === "draw") {
-        const frame = await this.frame(positions);
-        this.last = positions;
-        this.show({ ...frame, positions, view, serial });
-      } else {
-        const time = this.values.controls.find((spec) => spec.kind === "time");
-        const position = time.texts.findIndex((_, i) => !have.includes(i));
-        const frame = await this.frame({ ...positions, [time.name]: position });
-        this.tell("msg:custom", { kind, view, serial, position, ...frame }, [frame.png]);
-      }
-    } catch {
-      this.tell("msg:custom", { kind: "failed", view, serial, text: "The pictures of this figure can't be loaded." });
+    if (kind !== "draw" && kind !== "stack") return; // what is told to a kernel only
+    const time = this.values.controls.find((spec) => spec.kind === "time");
+    const position = kind === "stack" ? time.texts.findIndex((_, i) => !have.includes(i)) : null;
+    const at = kind === "stack" ? { [time.name]: position } : {};
+    const frame = await this.frame({ ...positions, ...at }).catch(() => null);
+    if (!frame) {
+      this.tell("msg:custom", { kind: "failed", view, serial, text: "The pictures can't be loaded." });
+    } else if (kind === "stack") {
+      this.tell("msg:custom", { kind, view, serial, position, ...frame }, [frame.png]);
+    } else {
+      this.show({ ...frame, positions, view, serial });
     }
   }
 
   show(frame) {
+    this.before = frame.positions;
     this.values.frame = frame;
     this.tell("change:frame");
   }
 
-  // What the explorer shows: the page's picture, and the overlays of a frame from the lowest to the highest.
+  // What the explorer puts into the page for a frame.
   async picture(number, { alt, summary }) {
-    const image = (src) => Object.assign(new Image(), { src, alt: "" });
     const layers = [];
     const pack = number < 0 ? null : await this.load();
     for (let i = number; i >= 0; i = pack.below[i]) {
-      if (!pack.overlay[i]) continue;
-      const layer = image(`data:image/webp;base64,${pack.overlay[i]}`);
-      const [left, top, width] = pack.box[i];
-      const [w, h] = this.values.size;
-      layer.style = `left: ${100 * left / w}%; top: ${100 * top / h}%; width: ${100 * width / w}%`;
-      layers.unshift(layer);
+      const [left, top, width] = pack.box[i].map((pixels, k) => (100 * pixels) / this.values.size[k % 2]);
+      const src = pack.overlay[i] && `data:image/webp;base64,${pack.overlay[i]}`;
+      const style = `left: ${left}%; top: ${top}%; width: ${width}%`;
+      if (src) layers.unshift(element("img", { src, style, alt: "" }));
     }
-    const base = image(this.still.src);
-    await Promise.all([base, ...layers].map((each) => each.decode().catch(() => {})));
-    const node = element("div", { class: "medn-layers", role: "img", "aria-label": alt }, base, ...layers);
+    layers.unshift(element("img", { src: this.still.src, alt: "" }));
+    await Promise.all(layers.map((image) => image.decode().catch(() => {})));
+    const node = element("div", { class: "medn-layers", role: "img", "aria-label": alt }, ...layers);
     return Object.assign(node, { frame: { alt, summary } });
   }
 }
 
-// The lessons, each a button that makes its move and then says what there is to see.
-const lessonsOf = (model) => {
-  const box = element("div", { class: "medn-lessons" }, element("p", {}, "What to see. Press one, then look:"));
-  for (const [move, { positions, facts }] of Object.entries(model.get("lessons"))) {
-    const button = element("button", { type: "button" }, move);
-    const fact = element("p", { role: "status" });
-    button.addEventListener("click", async () => {
-      fact.textContent = facts.join(" ");
-      model.last = positions;
-      model.show({ ...(await model.frame(positions)), positions, view: "", serial: 0 });
-    });
-    box.append(button, fact);
-  }
-  return box;
-};
-
-for (const script of document.querySelectorAll(".medn-figure script")) {
-  const place = script.parentElement.querySelector(".medn-moves");
-  const model = new StaticModel(JSON.parse(script.textContent), place.querySelector("img"));
+for (const figure of document.querySelectorAll(".medn-figure:has(script)")) {
+  const [place, spec, lessons] = [".medn-moves", "script", ".medn-lessons"].map((each) => figure.querySelector(each));
+  const model = new StaticModel(JSON.parse(spec.textContent), place.querySelector("img"));
   place.replaceChildren();
   render({ model, el: place });
-  if (Object.keys(model.get("lessons")).length) place.append(lessonsOf(model));
-  const near = new IntersectionObserver((entries) => {
-    if (entries.some((entry) => entry.isIntersecting)) model.load().then(() => near.disconnect(), () => {});
-  }, { rootMargin: "800px" });
-  near.observe(place);
+  for (const button of lessons?.querySelectorAll("button") ?? []) {
+    button.addEventListener("click", async () => {
+      const positions = JSON.parse(button.value);
+      button.nextElementSibling.hidden = false;
+      model.show({ ...(await model.frame(positions)), positions, view: "", serial: 0 });
+    });
+  }
+  lessons?.removeAttribute("hidden"); // without this script there is nothing to press
+  const near = ([{ isIntersecting }]) => isIntersecting && model.load().catch(() => {});
+  new IntersectionObserver(near, { rootMargin: "800px" }).observe(place);
 }
