@@ -18,8 +18,7 @@ from medn_edu.course.syllabus import CHAPTERS
 
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/*.md", "figures/*.md")
 FIGURES = ("figures/*.png", "figures/*.gif", "figures/*.mp4")  # the tables would add a tenth
-_SCRIPTS = {"explorers/kit/explorer.css", "course/site/static/site.css"}
-_UNUSED = ("*.map", "webfonts", ".buildinfo")
+_UNUSED = ("*.map", ".buildinfo")
 _MARK = ".nojekyll"  # tells GitHub Pages to serve folders like _static, and us that this is a book
 
 
@@ -87,7 +86,8 @@ def _write_sources(
     """Write what Sphinx reads: files have the same places as in the checkout, so that links hold."""
     texts = [path for pattern in TEXTS for path in sorted(checkout.glob(pattern))]
     figures = [path for pattern in FIGURES for path in sorted(checkout.glob(pattern))]
-    book = {*texts, *figures, *notebooks}
+    originals = [checkout / "originals" / path.name for path in notebooks]
+    book = {*texts, *figures, *notebooks, *originals}
     for name in ("notebooks", "originals", "figures", "reference", "_static", "_extra"):
         (source / name).mkdir(parents=True)
     for path in figures:
@@ -114,7 +114,7 @@ def _write_sources(
 
 def _write_static(static: Path) -> None:
     """Write style sheets and scripts; the explorers' script as a classic one, next to its model."""
-    for name in _SCRIPTS:
+    for name in ("explorers/kit/explorer.css", "course/site/static/site.css"):
         shutil.copy(PACKAGE / name, static)
     mathjax = importlib.util.find_spec("sphinx-mathjax-offline")
     assert mathjax is not None
@@ -144,7 +144,7 @@ def _finish(pages: Path) -> None:
     """Remove what no page asks for; let pictures load when they come near."""
     for pattern in _UNUSED:
         for path in sorted(pages.rglob(pattern)):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            path.unlink()
     for path in pages.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         text = re.sub(r"<img (?![^>]*\bloading=)", '<img loading="lazy" ', text)

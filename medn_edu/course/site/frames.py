@@ -1,8 +1,8 @@
 """Packs of frames: the pictures of an explorer's settings, for pages without a kernel.
 
 The first picture is the one in the notebook.  Every other is a stack of *overlays* on it: what has
-changed since a picture of similar settings, all else transparent.  A tenth of the bytes is left.  Colours
-have 32 levels instead of 256, which nobody sees and which saves a third.
+changed since a picture of similar settings, all else transparent.  That leaves a tenth of the bytes.
+Colours have 32 levels instead of 256, which nobody sees and which saves a third.
 """
 
 import base64
@@ -71,7 +71,7 @@ def pack_frames(explorer: Explorer, png: bytes, most_bytes: int = MOST_BYTES) ->
         now, here = _pixels(frame.png), list(positions.values())
         if now.shape != first.shape or (not pack.at and _differs(now, first)):
             raise ValueError(
-                f"the explorer {explorer.name} doesn't look as in the saved notebook; run the notebook anew."
+                f"the explorer {explorer.name} doesn't look as it does in the saved notebook."
             )
         # pictures of similar settings, and the first one, on which all others lie
         at = np.array(pack.at).reshape(-1, len(here))

@@ -1,4 +1,4 @@
-"""What Sphinx reads: the course and the pages of the repository, each in its place, so that links hold."""
+"""What Sphinx reads: the course and the pages of the repository, each in its place for the links."""
 
 import html
 import json
@@ -131,7 +131,7 @@ def _ways(file: str) -> str:
     """Return the line of links below the title of a chapter."""
     return (
         f"[Run it on Binder]({binder_link(file)}) · "
-        f"{{download}}`download the notebook <../originals/{file}>` · "
+        f"[download the notebook](../originals/{file}) · "
         "[map](00-start-here.ipynb#Map) · [notation](notation.ipynb#Notation) · "
         "[glossary](notation.ipynb#Glossary)"
     )
@@ -140,7 +140,7 @@ def _ways(file: str) -> str:
 def _answer_there(file: str) -> str:
     return (
         f"*To have your answer checked, [run this chapter on Binder]({binder_link(file)}) "
-        f"or {{download}}`download it <../originals/{file}>`.*"
+        f"or [download it](../originals/{file}).*"
     )
 
 
@@ -183,7 +183,7 @@ def _lessons(lessons: Mapping[str, Any]) -> list[str]:
         return []
     parts = [
         '<div class="medn-lessons" hidden>',
-        "<p><b>What to see.</b> Press one, then look:</p>",
+        "<p><b>Show me.</b> Press one, then look:</p>",
     ]
     for move, lesson in lessons.items():
         positions = html.escape(json.dumps(lesson["positions"]))

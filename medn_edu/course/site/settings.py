@@ -71,5 +71,5 @@ def _of_others(
     app: Any, what: str, name: str, member: Any, skip: bool, options: Any
 ) -> bool | None:
     """Skip members whose code isn't ours; None leaves the decision to others."""
-    of = getattr(member, "__module__", None) or getattr(type(member), "__module__", "")
+    of = getattr(member, "__module__", None) or type(member).__module__
     return True if of.split(".")[0] in ("sklearn", "abc") else None
