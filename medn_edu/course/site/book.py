@@ -86,8 +86,7 @@ def _write_sources(
     """Write what Sphinx reads: files have the same places as in the checkout, so that links hold."""
     texts = [path for pattern in TEXTS for path in sorted(checkout.glob(pattern))]
     figures = [path for pattern in FIGURES for path in sorted(checkout.glob(pattern))]
-    originals = [checkout / "originals" / path.name for path in notebooks]
-    book = {*texts, *figures, *notebooks, *originals}
+    book = {*texts, *figures, *notebooks}
     for name in ("notebooks", "originals", "figures", "reference", "_static", "_extra"):
         (source / name).mkdir(parents=True)
     for path in figures:

@@ -131,7 +131,7 @@ def _ways(file: str) -> str:
     """Return the line of links below the title of a chapter."""
     return (
         f"[Run it on Binder]({binder_link(file)}) · "
-        f"[download the notebook](../originals/{file}) · "
+        f"[download the notebook](path:../originals/{file}) · "
         "[map](00-start-here.ipynb#Map) · [notation](notation.ipynb#Notation) · "
         "[glossary](notation.ipynb#Glossary)"
     )
@@ -140,7 +140,7 @@ def _ways(file: str) -> str:
 def _answer_there(file: str) -> str:
     return (
         f"*To have your answer checked, [run this chapter on Binder]({binder_link(file)}) "
-        f"or [download it](../originals/{file}).*"
+        f"or [download it](path:../originals/{file}).*"
     )
 
 
