@@ -1,5 +1,6 @@
 """Build the book: packs of frames, then what Sphinx reads, then the pages."""
 
+import base64
 import importlib.util
 import io
 import json
@@ -7,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from medn_edu.course.syllabus import CHAPTERS
 
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/*.md", "figures/*.md")
 FIGURES = ("figures/*.png", "figures/*.gif", "figures/*.mp4")  # the tables would add a tenth
-_UNUSED = ("*.map", ".buildinfo")
+_UNUSED = ("*.map", ".buildinfo", "fontawesome.js", "*webpack-macros.html")
 _MARK = ".nojekyll"  # tells GitHub Pages to serve folders like _static, and us that this is a book
 
 
@@ -140,12 +142,26 @@ def _run_sphinx(source: Path, pages: Path, doctrees: Path) -> None:
 
 
 def _finish(pages: Path) -> None:
-    """Remove what no page asks for; let pictures load when they come near."""
+    """Remove what no page asks for, and let pictures load when they come near.
+
+    The theme has each icon as a drawing in a large script and as a letter of a font.  The font is
+    enough; within the style sheet it also loads from disk in browsers that keep files apart.
+    """
     for pattern in _UNUSED:
         for path in sorted(pages.rglob(pattern)):
             path.unlink()
     for path in pages.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
+        text = re.sub(r"<script[^>]*fontawesome\.js[^>]*></script>", "", text)
         text = re.sub(r"<img (?![^>]*\bloading=)", '<img loading="lazy" ', text)
         path.write_text(text, encoding="utf-8")
+    for path in sorted((pages / "_static").rglob("*.css")):
+        text = re.sub(r"url\(([^()]+\.woff2)\)", partial(_as_data, path), path.read_text("utf-8"))
+        path.write_text(text, encoding="utf-8")
+    shutil.rmtree(pages / "_static" / "vendor")
     (pages / _MARK).touch()
+
+
+def _as_data(sheet: Path, found: re.Match[str]) -> str:
+    font = (sheet.parent / found[1]).read_bytes()
+    return f"url(data:font/woff2;base64,{base64.b64encode(font).decode()})"

@@ -17,7 +17,7 @@ from PIL import Image
 from medn_edu.explorers.kit.explorer import Explorer
 from medn_edu.explorers.kit.what_to_see import WhatToSee
 
-MOST_BYTES = 1_200_000
+MOST_BYTES = 1_100_000
 """Size of a pack at which no more settings are added."""
 
 DEEPEST = 4  # overlays in one picture: each takes the browser some milliseconds
