@@ -10,6 +10,7 @@ letters, because the committed ocr-study uses the real letters.
 """
 
 import os
+import re
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ from typing import Any
 from medn_edu.course.editions import GUIDE
 from medn_edu.course.navigation import course_map, link_symbols, navigation, slips_index
 from medn_edu.course.reading import times_table
+from medn_edu.course.syllabus import binder_link, book_link
 from medn_edu.files import write_atomically
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -130,6 +132,13 @@ def renew(path: Path, mark: str, text: str) -> None:
     write_atomically(path, f"{before}<!-- {mark} -->\n{text}\n<!-- /{mark} -->{after}")
 
 
+def relink(path: Path) -> None:
+    """Lead the links of a page to Binder and to the book to where the repository is."""
+    binder = r"https://mybinder\.org/v2/gh/\S+?/notebooks/([\w-]+\.ipynb)"
+    text = re.sub(binder, lambda found: binder_link(found[1]), path.read_text(encoding="utf-8"))
+    write_atomically(path, re.sub(r"https://[\w-]+\.github\.io/[\w-]+/", book_link(), text))
+
+
 def main(arguments: list[str]) -> None:
     """Build the notebooks named on the command line, or all of the checkout."""
     checkout = Path(__file__).resolve().parents[2]
@@ -139,6 +148,8 @@ def main(arguments: list[str]) -> None:
         print(f"{path.name}: {seconds:.1f} s, {path.stat().st_size / 1000:.0f} kB", flush=True)
     renew(checkout / "README.md", "course", course_map("notebooks/"))
     renew(notebooks / GUIDE, "times", times_table(notebooks))
+    for path in (checkout / "README.md", notebooks / GUIDE):
+        relink(path)
 
 
 if __name__ == "__main__":

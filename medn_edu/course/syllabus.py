@@ -7,7 +7,10 @@ have no number.  Text elsewhere names chapters by their slugs, because numbers m
 from dataclasses import dataclass
 
 REPOSITORY = "medn-edu/medn_edu"
-"""Owner and name on GitHub, from which Binder builds the course."""
+"""Owner and name on GitHub, from which Binder builds the course and Pages serves the book.
+
+Whoever moves the repository changes it here and runs `python -m medn_edu.course.build`.
+"""
 
 
 @dataclass(frozen=True)
@@ -137,3 +140,9 @@ def chapter(slug: str) -> Chapter:
 def binder_link(file: str) -> str:
     """Return the address that opens a notebook on Binder."""
     return f"https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath=lab/tree/notebooks/{file}"
+
+
+def book_link() -> str:
+    """Return the address of the book."""
+    owner, name = REPOSITORY.split("/")
+    return f"https://{owner}.github.io/{name}/"

@@ -4,18 +4,18 @@ import ast
 import builtins
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from medn_edu.explorers.kit.explorer import Explorer
 
 
-def moves(output: Any) -> bool:
+def moves(output: Mapping[str, Any]) -> bool:
     """Return whether an output is the picture of an explorer."""
     return bool(output.get("metadata", {}).get("medn_edu", {}).get("moves"))
 
 
-def explorers(notebook: Any) -> Iterator[tuple[int, Explorer]]:
+def explorers(notebook: Mapping[str, Any]) -> Iterator[tuple[int, Explorer]]:
     """Yield the explorers that a notebook shows, each with the number of its cell.
 
     Most cells that show one are complete by themselves.  Where one uses names of earlier cells, all
@@ -23,15 +23,20 @@ def explorers(notebook: Any) -> Iterator[tuple[int, Explorer]]:
     """
     namespace: dict[str, Any] = {}
     run: set[int] = set()
-    for number, cell in enumerate(notebook.cells):
-        if cell.cell_type != "code" or not any(moves(output) for output in cell.outputs):
+    code = {
+        number: "".join(cell["source"])
+        for number, cell in enumerate(notebook["cells"])
+        if cell["cell_type"] == "code"
+    }
+    for number, source in code.items():
+        if not any(moves(output) for output in notebook["cells"][number]["outputs"]):
             continue
-        if _free_names(cell.source) - namespace.keys() - vars(builtins).keys():
-            for earlier, other in enumerate(notebook.cells[:number]):
-                if other.cell_type == "code" and earlier not in run:
-                    _value(other.source, namespace)
+        if _free_names(source) - namespace.keys() - vars(builtins).keys():
+            for earlier in code:
+                if earlier < number and earlier not in run:
+                    _value(code[earlier], namespace)
                     run.add(earlier)
-        shown = _value(cell.source, namespace)
+        shown = _value(source, namespace)
         run.add(number)
         if not isinstance(shown, Explorer):
             raise ValueError(f"cell {number} has saved an explorer's picture, but shows {shown!r}.")

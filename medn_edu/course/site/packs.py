@@ -99,10 +99,8 @@ def _content(path: Path) -> str:
 
 def _drawn(path: Path) -> dict[str, Any]:
     """Draw the packs of a notebook."""
-    import nbformat
-
     os.environ["TQDM_DISABLE"] = "1"
-    notebook, pictures = nbformat.read(path, as_version=4), _pictures(path)
+    notebook, pictures = json.loads(path.read_text(encoding="utf-8")), _pictures(path)
     packs: dict[str, Any] = {}
     for number, explorer in explorers(notebook):
         name = f"{path.stem.lstrip('0123456789-')}-{explorer.name}"
