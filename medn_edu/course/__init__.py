@@ -11,6 +11,7 @@
 `figure_pages`     a page for each explorer, for people who don't want a notebook
 `animations`       films of the explorers, for the page of figures
 `build`            runs and saves the notebooks of a checkout
+`site`             the book: all of this as static pages
 =================  =============================================================================
 """
 

@@ -71,7 +71,8 @@ def pack_frames(explorer: Explorer, png: bytes, most_bytes: int = MOST_BYTES) ->
         now, here = _pixels(frame.png), list(positions.values())
         if now.shape != first.shape or (not pack.at and _differs(now, first)):
             raise ValueError(
-                f"the explorer {explorer.name} doesn't look as it does in the saved notebook."
+                f"the explorer {explorer.name} doesn't look as it does in the saved notebook, "
+                "perhaps because the OCR letters are missing (`medn-edu data fetch` gets them)."
             )
         # pictures of similar settings, and the first one, on which all others lie
         at = np.array(pack.at).reshape(-1, len(here))

@@ -72,6 +72,8 @@ def _kept(path: Path) -> dict[str, Any]:
         packs: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
         return packs
     packs = _drawn(path)
+    if any("still" in pack for pack in packs.values()):
+        return packs
     cache.mkdir(parents=True, exist_ok=True)
     for older in cache.glob(f"{path.stem}-*.json"):
         older.unlink(missing_ok=True)
