@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from medn_edu.course.site.packs import PACKAGE, chapter_packs
-from medn_edu.course.site.pages import captions, chapter_page, contents, linked, titled
+from medn_edu.course.site.pages import captions, chapter_page, contents, linked, papered, titled
 from medn_edu.course.site.reference import reference_pages
 from medn_edu.course.site.settings import SETTINGS
 from medn_edu.course.syllabus import CHAPTERS
@@ -21,6 +21,10 @@ from medn_edu.course.syllabus import CHAPTERS
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/*.md", "figures/*.md")
 FIGURES = ("figures/*.png", "figures/*.gif", "figures/*.mp4")  # the tables would add a tenth
 _UNUSED = ("*.map", ".buildinfo", "fontawesome.js", "*webpack-macros.html")
+_FIRST_LOOK = {
+    "mode": '"auto"',
+    "theme": '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
+}
 _MARK = ".nojekyll"  # tells GitHub Pages to serve folders like _static, and us that this is a book
 
 
@@ -96,7 +100,8 @@ def _write_sources(
         shutil.copyfile(path, source / path.relative_to(checkout))
     for path in texts:
         name = path.relative_to(checkout).as_posix()
-        text = linked(titled(path.read_text(encoding="utf-8"), path), path, checkout, book)
+        text = papered(titled(path.read_text(encoding="utf-8"), path))
+        text = linked(text, path, checkout, book)
         if name == "figures/README.md":
             text += captions(path.parent)
         if name == "README.md":
@@ -155,6 +160,8 @@ def _finish(pages: Path) -> None:
         text = path.read_text(encoding="utf-8")
         text = re.sub(r"<script[^>]*fontawesome\.js[^>]*></script>", "", text)
         text = re.sub(r"<img (?![^>]*\bloading=)", '<img loading="lazy" ', text)
+        for name, value in _FIRST_LOOK.items():  # the theme's own is empty, and reported as an error
+            text = text.replace(f'getItem("{name}") || ""', f'getItem("{name}") || {value}')
         path.write_text(text, encoding="utf-8")
     for path in sorted((pages / "_static").rglob("*.css")):
         text = re.sub(r"url\(([^()]+\.woff2)\)", partial(_as_data, path), path.read_text("utf-8"))

@@ -18,6 +18,7 @@ SHADES = re.compile(r"\b(white|black|(pale|dark|light|bright)(r|st|er|est)?)\b")
 
 ASKS_THERE = "*A running notebook asks for your guess here.*\n"
 _LISTED = ("README", "claims", "studies", "theorems", "measured", "how-to-add")
+_IMAGE = re.compile(r"(!\[[^\]]*\]\([^)]*\))")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 
 
@@ -88,6 +89,15 @@ def titled(text: str, page: Path) -> str:
     if text.startswith("# "):
         return text
     return f"# {page.stem.replace('-', ' ').capitalize()}\n\n{text}"
+
+
+def papered(text: str) -> str:
+    """Return a page whose images keep their paper in sections that name a shade."""
+    sections = re.split(r"(?m)^(?=#)", text)
+    return "".join(
+        _IMAGE.sub(r"\1{.medn-paper}", section) if SHADES.search(section) else section
+        for section in sections
+    )
 
 
 def contents(notebooks: Sequence[Path]) -> str:
