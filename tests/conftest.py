@@ -36,6 +36,7 @@ FIRST = (
     "test_course_notebooks.py",
     "test_bench_rows.py",
     "test_explorers.py",
+    "test_site.py",
     "test_course_offline.py",
     "test_cli_reproduce.py",
     "test_course_animations.py",
@@ -176,6 +177,17 @@ def quick_studies(require_ocr, require_bach, tmp_path_factory):
     # Else they end by and by, and their processor time is taken for that of other children.
     get_reusable_executor().shutdown(wait=True)
     return QuickStudies(folder, figures, code, said.getvalue(), time.monotonic() - start)
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory):
+    """The book that ``MEDN_EDU_BOOK`` names, or one of three chapters; not to be changed by a test."""
+    if named := os.environ.get("MEDN_EDU_BOOK"):
+        return Path(named).resolve()
+    from site_books import built_once
+
+    folder = tmp_path_factory.getbasetemp()  # of this process, in the one of all
+    return built_once((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "book")
 
 
 @pytest.fixture
