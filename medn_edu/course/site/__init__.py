@@ -6,6 +6,7 @@
 `packs`        those of all chapters, kept by content
 `pages`        what Sphinx reads: notebooks and other pages of the repository
 `reference`    pages of the public names
+`docstrings`   what those pages do differently from Sphinx
 `settings`     of Sphinx
 `book`         all of it together
 =============  ==============================================================================

@@ -10,6 +10,8 @@ MODULES = (
 )  # fmt: skip
 """The public subpackages, in the order in which users meet them."""
 
+_LONGEST = 160  # characters of a value that is shown
+
 
 def reference_pages() -> dict[str, str]:
     """Return the pages as reStructuredText by their names without extension."""
@@ -17,15 +19,16 @@ def reference_pages() -> dict[str, str]:
     pages = {name: _page(module) for name, module in modules.items()}
     top = import_module("medn_edu")
     homes = {
-        name: module.__name__
-        for module in modules.values()
-        for name in getattr(module, "__all__", [])
+        name: room for room, module in modules.items() for name in getattr(module, "__all__", [])
     }
     names = [f"   ~{homes[name]}.{name}" for name in top.__all__ if name in homes]
-    tree = ["", ".. toctree::", "   :caption: Subpackages", "", *(f"   {name}" for name in MODULES)]
     pages["index"] = "\n".join(
-        ["Reference", "=========", "", "What ``import medn_edu`` offers directly:", "",
-         ".. autosummary::", "", *names, *tree, ""]
+        ["Reference", "=========", "", ".. automodule:: medn_edu", "",
+         "Subpackages", "-----------", "",
+         ".. autosummary::", "", *(f"   {name}" for name in MODULES), "",
+         ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in MODULES), "",
+         "What ``import medn_edu`` offers directly", "-" * 40, "",
+         ".. autosummary::", "", *names, ""]
     )  # fmt: skip
     return pages
 
@@ -39,13 +42,7 @@ def _page(module: ModuleType) -> str:
     ]  # fmt: skip
     lines += [".. autosummary::", "", *(f"   {name}" for name in names), ""]
     for name in names:
-        lines += [f".. {_directive(getattr(module, name))}:: {name}", ""]
-        if inspect.isclass(getattr(module, name)):
-            lines[-1:] = [
-                "   :members:",
-                "   :inherited-members: BaseEstimator,tuple,Exception",
-                "",
-            ]
+        lines += [f".. {_directive(getattr(module, name))}:: {name}", *_options(module, name), ""]
     return "\n".join(lines)
 
 
@@ -54,4 +51,14 @@ def _directive(thing: object) -> str:
         return "autoexception" if issubclass(thing, BaseException) else "autoclass"
     if inspect.ismodule(thing):
         return "automodule"
-    return "autofunction" if callable(thing) else "autodata"
+    return "autofunction" if inspect.isroutine(thing) else "autodata"
+
+
+def _options(module: ModuleType, name: str) -> list[str]:
+    """Return the options of a directive: members of classes, and no long values of constants."""
+    thing = getattr(module, name)
+    kind = _directive(thing)
+    if kind == "autoclass":
+        return ["   :members:", "   :inherited-members: BaseEstimator,tuple"]
+    is_shown = isinstance(thing, str | tuple) and len(repr(thing)) <= _LONGEST
+    return ["   :no-value:"] if kind == "autodata" and not is_shown else []

@@ -1,6 +1,4 @@
-"""How Sphinx builds the book.  With its `setup` this module is an extension of Sphinx."""
-
-from typing import Any
+"""How Sphinx builds the book."""
 
 import medn_edu
 from medn_edu.course.syllabus import REPOSITORY
@@ -16,7 +14,7 @@ SETTINGS = {
         "sphinx.ext.autosummary",
         "sphinx.ext.mathjax",
         "numpydoc",
-        "medn_edu.course.site.settings",
+        "medn_edu.course.site.docstrings",
     ],
     "root_doc": "index",
     "exclude_patterns": ["originals"],
@@ -30,6 +28,7 @@ SETTINGS = {
     "autosummary_generate": False,
     "autodoc_member_order": "bysource",
     "autodoc_typehints": "none",  # numpydoc's sections tell them
+    "toc_object_entries_show_parents": "hide",  # the contents at the side are narrow
     "numpydoc_show_class_members": False,
     "numpydoc_class_members_toctree": False,
     "mathjax_path": "mathjax.js",
@@ -37,6 +36,7 @@ SETTINGS = {
     "html_theme": "sphinx_book_theme",
     "html_title": "medn_edu",
     "html_static_path": ["_static"],
+    "html_favicon": "_static/icon.svg",  # else browsers ask for one that isn't there
     "html_extra_path": ["_extra"],
     "html_css_files": ["explorer.css", "site.css"],
     "html_js_files": [("explorers.js", {"defer": "defer"})],
@@ -59,17 +59,3 @@ SETTINGS = {
 def heading_id(title: str) -> str:
     """Return the name of a heading as JupyterLab makes it, so that links hold here and there."""
     return title.replace(" ", "-")
-
-
-def setup(app: Any) -> dict[str, Any]:
-    """Leave out of the reference what classes have from other packages."""
-    app.connect("autodoc-skip-member", _of_others)
-    return {"parallel_read_safe": True}
-
-
-def _of_others(
-    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
-) -> bool | None:
-    """Skip members whose code isn't ours; None leaves the decision to others."""
-    of = getattr(member, "__module__", None) or type(member).__module__
-    return True if of.split(".")[0] in ("sklearn", "abc") else None
