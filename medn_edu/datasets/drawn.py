@@ -20,6 +20,7 @@ from medn_edu.checks import check_choice
 __all__ = ["DENOISING_IMAGES", "draw_image"]
 
 DENOISING_IMAGES = ("boat", "snail", "leaf", "pawn")
+"""Names of the large images that `draw_image` draws."""
 
 _SIDE = 64
 _Y, _X = np.mgrid[:_SIDE, :_SIDE] + 0.5

@@ -51,6 +51,7 @@ NOISES = {
     ),
     "flip": Noise(classes=(((0.8, -1, 0), (0.2, 1, 0)), ((0.2, -1, 0), (0.8, 1, 0))), centre=0.0),
 }
+"""The noises of `make_noisy_images` by name, each a `Noise`."""
 
 
 def make_noisy_images(

@@ -18,10 +18,14 @@ from medn_edu.checks import shown
 from medn_edu.samples import Forest
 
 MARK = "data-medn"
+"""The attribute of HTML elements that marks what is in them; `Page.labels` reads it."""
 RECORD = "record"
 ATTRIBUTES = ("name", "image", "price", "description")
+"""What marks can say of a product's texts and images."""
 NOTHING = "none"
+"""The label of leaves without a mark."""
 LEAF_LABELS = (*ATTRIBUTES, NOTHING)
+"""The labels that leaves may have."""
 
 
 def _set_label(mask: int) -> str:
@@ -30,6 +34,7 @@ def _set_label(mask: int) -> str:
 
 
 INNER_LABELS = tuple(map(_set_label, range(2 ** len(ATTRIBUTES))))
+"""The labels that elements may have: sets of `ATTRIBUTES`, from ``"()"`` to all four."""
 
 TEXT = "#text"
 _NEVER_SHOWN = {"head", "title", "script", "style", "template", "iframe", "noembed", "noframes"}

@@ -23,9 +23,12 @@ from medn_edu.files import write_atomically
 STYLE_FILE = Path(__file__).with_name("medn.mplstyle")
 """The style sheet; usable with ``plt.style.use`` too."""
 
-INK = "#22303C"  # text and handwriting
-MUTED = "#66727E"  # what stands in the background
-ERROR = "#BF5000"  # vermilion dark enough for text; errors are marked by a shape as well
+INK = "#22303C"
+"""Colour of text and handwriting."""
+MUTED = "#66727E"
+"""Colour of what stands in the background."""
+ERROR = "#BF5000"
+"""Colour of errors: a vermilion that is dark enough for text.  A shape marks errors as well."""
 
 INK_ON_PAPER = LinearSegmentedColormap.from_list("ink_on_paper", ["#F4F1EA", INK])
 """Colour map for handwriting."""

@@ -35,7 +35,7 @@ M3N_SOLVERS: dict[str, Callable[..., Iterator[Iterate]]] = {
     "block_exponentiated_gradient": block_exponentiated_gradient,
     "extragradient": extragradient,
 }
-"""The solvers there are; each takes a problem and ``rng``."""
+"""The solvers of M3N by name; each takes a problem and ``rng``."""
 
 _WITH_STEPS = ("subgradient", "online_subgradient")
 _OUT_OF_REACH = 1e-10  # relative gaps that online subgradients never have
