@@ -69,6 +69,13 @@ class LinearSlack(Slack):
     A sample that violates no margin pays nothing.  Larger values of ``C`` fit the training data
     more closely.
 
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a violation by 1; positive.
+
+    Examples
+    --------
     >>> LinearSlack(C=2.0).penalty(np.array([0.0, 1.5]))
     array([0., 3.])
     """
@@ -97,6 +104,13 @@ class QuadraticSlack(Slack):
     The dual variables of a sample add up to ``C * xi``, which grows without bound, so one wildly
     wrong sample can outweigh all others.
 
+    Parameters
+    ----------
+    C : float, default=1.0
+        Twice the price of a violation by 1; positive.
+
+    Examples
+    --------
     >>> slack = QuadraticSlack(C=2.0)
     >>> slack.penalty(np.array([0.0, 1.5])), slack.conjugate(np.array([0.0, 3.0]))
     (array([0.  , 2.25]), array([0.  , 2.25]))
@@ -128,6 +142,13 @@ class ExponentialSlack(Slack):
     of ``1 / c`` costs nothing, so every margin may fall short by that much.  Above ``1 / c`` the
     price grows almost linearly.  As with the linear slack, no sample weighs more than ``c``.
 
+    Parameters
+    ----------
+    c : float, default=1.0
+        Rate of the prior over the slack, positive and at most 1e150.
+
+    Examples
+    --------
     >>> slack = ExponentialSlack(c=2.0)
     >>> slack.least, slack.penalty(np.array([0.5, 5.0])).round(3)
     (0.5, array([0.   , 6.697]))

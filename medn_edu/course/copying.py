@@ -21,13 +21,27 @@ RECORD = ".medn-course.json"
 
 @dataclass
 class CourseCopy:
-    """What `copy_course` did."""
+    """What `copy_course` did.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the course is.
+    copied : list of str
+        Notebooks that were not there.
+    updated : list of str
+        Notebooks that nobody had edited; they are now a newer version.
+    unchanged : list of str
+        Notebooks that are up to date, or that somebody edited while there is no newer version.
+    beside : dict of str to str
+        Edited notebooks of which there is a newer version, with the name under which it was put next
+        to them.
+    """
 
     folder: Path
-    copied: list[str] = field(default_factory=list)  # notebooks that were not there
-    updated: list[str] = field(default_factory=list)  # that nobody had edited: now a newer version
-    unchanged: list[str] = field(default_factory=list)  # up to date, or edited and none is newer
-    # edited, with a newer version: the name under which that was put next to it
+    copied: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
     beside: dict[str, str] = field(default_factory=dict)
 
 
@@ -36,9 +50,26 @@ def copy_course(
 ) -> CourseCopy:
     """Copy the notebooks to a folder, without ever overwriting a file that somebody has edited.
 
-    By default the edition is the one already in the folder, or the self-study edition if there is none.
-    The version (by default the package's) becomes part of the names of notebooks that are put next to
-    edited ones.
+    Parameters
+    ----------
+    target : str or Path
+        The folder; it is made if it isn't there.
+    edition : str, optional
+        By default the edition that is already in the folder, or the self-study edition if there is none.
+    version : str, optional
+        Part of the names of notebooks that are put next to edited ones.  By default the package's.
+
+    Returns
+    -------
+    CourseCopy
+        What was copied, updated and left alone.
+
+    Raises
+    ------
+    ValueError
+        If there is no such edition, or the folder holds another one.
+    OSError
+        If the folder cannot be written.
     """
     folder = Path(os.path.expanduser(target))  # unlike Path's own it leaves unknown users alone
     version = medn_edu.__version__ if version is None else version

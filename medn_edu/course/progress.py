@@ -121,7 +121,24 @@ class Progress:
 
 
 def progress(folder: str | Path = ".") -> Progress:
-    """Return which exercises were solved in a folder."""
+    """Return which exercises were solved in a folder.
+
+    Parameters
+    ----------
+    folder : str or Path, default="."
+        A folder of the course.
+
+    Returns
+    -------
+    Progress
+        The exercises, and when each was solved.  A notebook shows it as a table, and its method
+        ``export`` writes it as CSV.
+
+    Raises
+    ------
+    ValueError
+        If there is no such folder, or its notes cannot be read.
+    """
     if not Path(folder).is_dir():
         why = "is a file, not a folder" if Path(folder).exists() else "does not exist"
         raise ValueError(f"{folder} {why}; `medn-edu lab FOLDER` makes a folder with the course.")

@@ -197,15 +197,33 @@ class PackedGraphs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GraphSamples(SampleSet):
-    """Many graphs, packed into flat arrays by `medn_edu.samples.pack`.  Do not write to them."""
+    """Many graphs, packed into flat arrays by `medn_edu.samples.pack`.  Do not write to them.
 
-    features: sp.csr_matrix  # (n_nodes, n_features), float64
-    offsets: np.ndarray  # (n_samples + 1,)
-    edges: np.ndarray  # (n_edges, 2), first and second node, numbered through the whole set
-    edge_offsets: np.ndarray  # (n_samples + 1,), sample i owns edges edge_offsets[i:i + 2]
-    edge_types: np.ndarray  # (n_edges,)
-    edge_features: np.ndarray | None = None  # (n_edges, n_edge_features)
-    allowed_labels: tuple[Any, ...] | None = None  # of each sample, as handed in
+    Parameters
+    ----------
+    features : scipy.sparse.csr_matrix of float64, shape (n_nodes, n_features)
+        One row per node.
+    offsets : ndarray of int64, shape (n_samples + 1,)
+        Sample ``i`` owns nodes ``offsets[i]:offsets[i + 1]``.
+    edges : ndarray of int64, shape (n_edges, 2)
+        First and second node of each edge, numbered through the whole set.
+    edge_offsets : ndarray of int64, shape (n_samples + 1,)
+        Sample ``i`` owns edges ``edge_offsets[i]:edge_offsets[i + 1]``.
+    edge_types : ndarray of int64, shape (n_edges,)
+        Type of each edge.
+    edge_features : ndarray of float64, shape (n_edges, n_edge_features), optional
+        Features of each edge.
+    allowed_labels : tuple, optional
+        The allowed labels of each sample, as handed in.
+    """
+
+    features: sp.csr_matrix
+    offsets: np.ndarray
+    edges: np.ndarray
+    edge_offsets: np.ndarray
+    edge_types: np.ndarray
+    edge_features: np.ndarray | None = None
+    allowed_labels: tuple[Any, ...] | None = None
 
     def _check(self) -> None:
         n_edges = len(self.edges) if isinstance(self.edges, np.ndarray) and self.edges.ndim else -1

@@ -101,6 +101,7 @@ class Forest:
 
 
 TABLES = ("full", "potts", "ising")
+"""What tables of transitions can be; `WeightShape` explains them."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,23 @@ class WeightShape:
     single weight for equal labels.  "ising" is for two labels, which become the numbers -1 and +1, as in
     physics.  Then there is one row of node weights; its product with the features is multiplied by the
     label.  And there is one weight per table, which is multiplied by both labels of an edge.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels.
+    n_features : int
+        Number of node features.
+    n_tables : int
+        Number of tables of transitions: one for each edge type or, with edge features, one for each
+        feature of each type.
+    table : {"full", "potts", "ising"}, default="full"
+        What a table is.
     """
 
     n_labels: int
     n_features: int
-    n_tables: int  # of transitions: one for each edge type or, with edge features, for each of them
+    n_tables: int
     table: str = "full"
 
     def __post_init__(self) -> None:
@@ -493,15 +506,33 @@ class AsGiven:
 
 @dataclass(frozen=True, eq=False)
 class Samples(SampleSet):
-    """Many forests, packed into flat arrays by `medn_edu.samples.pack`.  Do not write to them."""
+    """Many forests, packed into flat arrays by `medn_edu.samples.pack`.  Do not write to them.
 
-    features: sp.csr_matrix  # (n_nodes, n_features), float64
-    offsets: np.ndarray  # (n_samples + 1,)
-    parents: np.ndarray  # (n_nodes,), numbered through the whole set; -1 at roots
-    edge_types: np.ndarray  # (n_nodes,); 0 at roots, where they mean nothing
-    edge_features: np.ndarray | None = None  # (n_nodes, n_edge_features); 0 at roots
-    allowed_labels: tuple[Any, ...] | None = None  # of each sample, as handed in
-    given: AsGiven | None = None  # if some sample was a `Graph`
+    Parameters
+    ----------
+    features : scipy.sparse.csr_matrix of float64, shape (n_nodes, n_features)
+        One row per node.
+    offsets : ndarray of int64, shape (n_samples + 1,)
+        Sample ``i`` owns nodes ``offsets[i]:offsets[i + 1]``.
+    parents : ndarray of int64, shape (n_nodes,)
+        Each node's parent, numbered through the whole set; -1 at roots.
+    edge_types : ndarray of int64, shape (n_nodes,)
+        Type of the edge from the parent; 0 at roots, where it means nothing.
+    edge_features : ndarray of float64, shape (n_nodes, n_edge_features), optional
+        Features of the edge from the parent; 0 at roots.
+    allowed_labels : tuple, optional
+        The allowed labels of each sample, as handed in.
+    given : AsGiven, optional
+        Order and directions as given, if some sample was a `Graph`.
+    """
+
+    features: sp.csr_matrix
+    offsets: np.ndarray
+    parents: np.ndarray
+    edge_types: np.ndarray
+    edge_features: np.ndarray | None = None
+    allowed_labels: tuple[Any, ...] | None = None
+    given: AsGiven | None = None
 
     def _check(self) -> None:
         check_packed(
@@ -639,15 +670,33 @@ def _transposed(tables: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LabelledSamples:
-    """Packed samples together with their labels, from which a problem is built."""
+    """Packed samples together with their labels, from which a problem is built.
+
+    Parameters
+    ----------
+    samples : SampleSet
+        The samples.
+    labels : ndarray of int64, shape (n_nodes,)
+        Codes of the true labels.
+    allowed : ndarray of bool, shape (n_edge_types, n_labels, n_labels)
+        Which transitions are allowed, as tables of transitions.
+    sample_weight : ndarray of float64, shape (n_samples,)
+        How often each sample counts; positive.
+    allowed_labels : ndarray of bool, shape (n_nodes, n_labels), optional
+        The labels that each node may have; all by default.
+    costs : ndarray of float64, shape (n_nodes,), optional
+        Loss of a wrong label at each node; 1 by default.
+    table : {"full", "potts", "ising"}, default="full"
+        What a table of transitions is; see `WeightShape`.
+    """
 
     samples: SampleSet
-    labels: np.ndarray  # (n_nodes,), codes of the true labels
-    allowed: np.ndarray  # (n_edge_types, n_labels, n_labels), as tables of transitions
-    sample_weight: np.ndarray  # (n_samples,), how often each sample counts; positive
-    allowed_labels: np.ndarray | None = None  # (n_nodes, n_labels), a mask; None allows all
-    costs: np.ndarray | None = None  # (n_nodes,), loss of a wrong label there; 1 by default
-    table: str = "full"  # what a table of transitions is, see `WeightShape`
+    labels: np.ndarray
+    allowed: np.ndarray
+    sample_weight: np.ndarray
+    allowed_labels: np.ndarray | None = None
+    costs: np.ndarray | None = None
+    table: str = "full"
 
     @property
     def n_labels(self) -> int:
