@@ -122,21 +122,6 @@ class L1M3N(MarginNetwork):
     forbidden, label_costs, edge_table, random_state, n_jobs, verbose
         As for `M3N`.
 
-    Attributes
-    ----------
-    l1_constant_ : float
-        The ``C`` of the L1-M3N that this solution belongs to: the model's own ``C``, or the one that
-        follows from ``lam`` or from the dual variables of the ball (`medn_edu.problems.l1_constant`).
-    weight_bounds_ : ndarray of shape (n_weights,)
-        How large each weight can be in any solution, in the order of ``weights_``.  If the model solved
-        another problem (with a ball, or with ``lam``), this attribute and ``certified_zeros_`` raise an
-        AttributeError.
-    certified_zeros_ : ndarray of bool, shape (n_weights,)
-        Which weights are 0 in every solution, or can cost no more than a millionth of the objective.
-        There are none unless the gap is closed, so train with a ``tol`` of 1e-6 or less.
-    dead_features_ : ndarray of bool, shape (n_weights,)
-        Which weights are exactly 0.
-
     Examples
     --------
     >>> import numpy as np
@@ -164,7 +149,11 @@ class L1M3N(MarginNetwork):
 
     @property
     def l1_constant_(self) -> float:
-        """The ``C`` of the L1-M3N that this solution belongs to; NaN if there is none (yet)."""
+        """The ``C`` of the L1-M3N that this solution belongs to; NaN if there is none (yet).
+
+        It is the model's own ``C``, or the one that follows from ``lam`` or from the dual variables of
+        the ball (`medn_edu.problems.l1_constant`).
+        """
         check_is_fitted(self, "coef_")
         C, lam = self._trained["C"], self._trained["lam"]
         if self._trained["solver"] in _IN_A_BALL:
@@ -178,7 +167,11 @@ class L1M3N(MarginNetwork):
 
     @property
     def weight_bounds_(self) -> np.ndarray:
-        """How large each weight can be in any solution (`medn_edu.problems.weight_bounds`)."""
+        """How large each weight can be in any solution (`medn_edu.problems.weight_bounds`).
+
+        The bounds are in the order of ``weights_``.  If the model solved another problem (with a ball,
+        or with ``lam``), this attribute and `certified_zeros_` raise an AttributeError.
+        """
         check_is_fitted(self, "coef_")
         solver = self._trained["solver"]
         if solver in _IN_A_BALL or self._trained["lam"] is not None:
@@ -192,7 +185,10 @@ class L1M3N(MarginNetwork):
 
     @property
     def certified_zeros_(self) -> np.ndarray:
-        """Which weights are 0 in every solution, or cost at most a millionth of the objective."""
+        """Which weights are 0 in every solution, or cost at most a millionth of the objective.
+
+        There are none unless the gap is closed, so train with a ``tol`` of 1e-6 or less.
+        """
         return 0.5 * self.weight_bounds_ <= _NEGLIGIBLE * self.result_.primal
 
     @property
