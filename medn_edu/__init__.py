@@ -6,8 +6,9 @@ function ``F(x, y; w) = w . f(x, y)``, where ``f`` sums the node features for ea
 the transitions along the edges.  It predicts the labelling with the highest score.  Everything else
 builds on two questions about ``F``, and on chains and trees both have exact answers:
 
-* which labelling scores best?                    dynamic programming over ``max``;
-* what do the scores of all labellings add up to? dynamic programming over ``log sum exp``.
+* Which labelling scores best?  Dynamic programming over ``max`` finds it.
+* What do the scores of all labellings add up to?  Here it is dynamic programming over
+  ``log sum exp``.
 
 The first question leads to max-margin Markov networks (`M3N`, and `L1M3N`, which selects features).
 It also leads to maximum entropy discrimination (`MEDN`, `LaplaceMEDN`), which learns a distribution

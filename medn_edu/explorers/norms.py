@@ -67,7 +67,7 @@ class NormSolid:
 
 
 def plain_balls(n_angles: int = 361) -> list[NormBall]:
-    """Return the unit balls of L2 and L1, Fig. 2 (a).
+    """Return the unit balls of L2 and L1, as in figure 2 (a) of MEDN.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def plain_balls(n_angles: int = 361) -> list[NormBall]:
 def kl_balls(
     lams: Iterable[float] = (4.0, 36.0, 400.0, 10000.0), n_angles: int = 361
 ) -> list[NormBall]:
-    """Return KL balls of Laplace priors through (0, 1), Fig. 2 (b).
+    """Return KL balls of Laplace priors through (0, 1), as in figure 2 (b) of MEDN.
 
     Parameters
     ----------

@@ -110,8 +110,9 @@ class LaplacePrior(_VarianceGamma):
 class NormalGammaPrior(_VarianceGamma):
     r"""Normal weights with gamma distributed variances: from Laplace to Gaussian, and beyond.
 
-    .. math:: w \mid \tau \sim N(0, \tau), \quad \tau \sim \text{Gamma}(\text{shape}, \lambda / 2),
-              \qquad \Lambda(\eta) = -\text{shape} \log\Big(1 - \frac{\eta^2}{\lambda}\Big)
+    .. math:: w \mid \tau &\sim N(0, \tau), \quad \tau \sim \text{Gamma}(\text{shape}, \lambda / 2)
+
+              \Lambda(\eta) &= -\text{shape} \log\Big(1 - \frac{\eta^2}{\lambda}\Big)
 
     Shape 1 is the Laplace prior: its variances are exponentially distributed (MEDN (4)).  With a
     large shape the variances hardly differ, and with :math:`\lambda = 2\,\text{shape} / v` the
@@ -178,9 +179,10 @@ def _log_bessel_k(order: float, x: np.ndarray) -> np.ndarray:
 class NormalInverseGaussianPrior(ClosedForm):
     r"""Normal weights with inverse Gaussian variances.
 
-    .. math:: \Lambda(\eta) = \delta (\alpha - \sqrt{\alpha^2 - \eta^2}), \qquad
-              \Lambda'(\eta) = \frac{\delta \eta}{\sqrt{\alpha^2 - \eta^2}}, \qquad
-              \Lambda^*(\mu) = \alpha (\sqrt{\delta^2 + \mu^2} - \delta)
+    .. math:: \Lambda(\eta) &= \delta (\alpha - \sqrt{\alpha^2 - \eta^2}), \qquad
+              \Lambda'(\eta) = \frac{\delta \eta}{\sqrt{\alpha^2 - \eta^2}}
+
+              \Lambda^*(\mu) &= \alpha (\sqrt{\delta^2 + \mu^2} - \delta)
 
     The graph of ``log_mgf`` is an arc of an ellipse, and that of its conjugate is an arc of a
     hyperbola.  This penalty on the mean is the *pseudo-Huber* function, a smooth ``|mu|``.  At the
@@ -253,8 +255,9 @@ class NormalInverseGaussianPrior(ClosedForm):
 class ExponentialPrior(ClosedForm):
     r"""Exponential prior: weights that are not negative.
 
-    .. math:: p_0(w) = \text{rate}\, e^{-\text{rate}\, w} \ (w \ge 0), \qquad
-              \Lambda(\eta) = -\log\Big(1 - \frac{\eta}{\text{rate}}\Big), \qquad
+    .. math:: p_0(w) &= \text{rate}\, e^{-\text{rate}\, w} \ (w \ge 0)
+
+              \Lambda(\eta) &= -\log\Big(1 - \frac{\eta}{\text{rate}}\Big), \qquad
               \Lambda'(\eta) = \frac{1}{\text{rate} - \eta}
 
     At :math:`\eta = 0` the mean is ``1 / rate``, not 0.  A negative natural parameter brings it

@@ -279,7 +279,10 @@ class Problem:
     # -- the dual -------------------------------------------------------------------------------
 
     def dual(self, alpha: Dual) -> float:
-        """Dual value ``D(alpha)`` after `dual_scaling`; minus infinity if ``alpha`` is not feasible."""
+        """Dual value ``D(alpha)``; minus infinity if ``alpha`` is not feasible.
+
+        Before, ``alpha`` is scaled, if the regulariser has a method ``dual_scaling``.
+        """
         return self._dual(alpha)[0]
 
     def _dual(self, alpha: Dual) -> tuple[float, Dual, np.ndarray]:

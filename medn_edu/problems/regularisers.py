@@ -43,7 +43,7 @@ class Regulariser(Protocol):
     """A convex function of the weights with its conjugate: a prior, or one of those below.
 
     A regulariser for which dual variables may need scaling also has a method
-    ``dual_scaling(loss, eta)``.  The function `dual_scaling` calls it.
+    ``dual_scaling(loss, eta)``, such as `ElasticNet.dual_scaling`.
     """
 
     def value(self, weights: np.ndarray) -> float:
@@ -114,8 +114,10 @@ class ElasticNet:
 
         Parameters
         ----------
-        loss, eta : float and ndarray
-            As for `dual_scaling`.
+        loss : float
+            ``sum alpha_i(y) loss_i(y)`` of the dual variables.
+        eta : ndarray of shape (n_weights,)
+            Their ``sum alpha_i(y) (f(x_i, y_i) - f(x_i, y))``.
         """
         if self.l2 > 0 or self.l1 == 0:
             return 1.0
@@ -258,7 +260,7 @@ def largest_magnitude(eta: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class PowerNorm:
-    """A power of a norm, ``C / p |w|_p^p`` (Hazan and Urtasun 2010, Eq. 1).
+    """A power of a norm, ``C / p |w|_p^p`` (Hazan and Urtasun 2010, equation 1).
 
     Parameters
     ----------

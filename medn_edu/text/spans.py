@@ -68,7 +68,7 @@ def span_scores(y_true: Any, y_pred: Any, scheme: str = "BIO") -> SpanScores:
     Parameters
     ----------
     y_true, y_pred : sequence of tag sequences
-        One list or array of tags per sentence, the true ones and those that `predict` returned.
+        One list or array of tags per sentence, the true ones and those that ``predict`` returned.
     scheme : {"BIO", "BIOES"}, default="BIO"
         How spans are written.
 

@@ -60,9 +60,10 @@ def q_density(tau: np.ndarray, second_moment: float, lam: float) -> np.ndarray:
 def gaussian_kl(mean: np.ndarray, variance: np.ndarray, lam: float) -> np.ndarray:
     r"""Return the exact divergence of normal posteriors from the Laplace prior, one number per weight.
 
-    .. math:: KL(N(\mu, \sigma^2) \| p_0) = -\tfrac12 \log(2 \pi e \sigma^2)
-              - \log\tfrac{\sqrt\lambda}{2} + \sqrt\lambda \, E|w|, \qquad
-              E|w| = \sigma \sqrt{\tfrac2\pi} \, e^{-\mu^2 / 2\sigma^2}
+    .. math:: KL(N(\mu, \sigma^2) \| p_0) &= -\tfrac12 \log(2 \pi e \sigma^2)
+              - \log\tfrac{\sqrt\lambda}{2} + \sqrt\lambda \, E|w|
+
+              E|w| &= \sigma \sqrt{\tfrac2\pi} \, e^{-\mu^2 / 2\sigma^2}
               + |\mu| \operatorname{erf}\frac{|\mu|}{\sigma\sqrt2}
     """
     mean, sigma, rate = _normal(mean, variance, lam)

@@ -63,7 +63,8 @@ def draw_tree(
     ax : matplotlib.axes.Axes
         Where to draw; its frame is removed.
     parents : sequence of int
-        The parent of each node, as in `tree_places`.
+        The parent of each node, -1 at the root.  Parents come before their children, and children in
+        their order from left to right.
     texts : sequence of str
         The text of each node.  A newline starts a new line.
     edge_texts : sequence of str, optional

@@ -69,7 +69,7 @@ class SquaredL1Norm:
         Parameters
         ----------
         loss, eta : float and ndarray
-            As for `dual_scaling`.
+            As for `ElasticNet.dual_scaling`.
         """
         conjugate = self.conjugate(eta)
         return min(1.0, max(loss, 0.0) / (2 * conjugate)) if conjugate > 0 else 1.0
@@ -113,7 +113,7 @@ class _Ball(ABC):
         Parameters
         ----------
         loss, eta : float and ndarray
-            As for `dual_scaling`.
+            As for `ElasticNet.dual_scaling`.
         """
         return float(loss > self.conjugate(eta))
 
