@@ -19,10 +19,8 @@ class StaticModel {
   load() {
     this.pack ??= new Promise((resolve, reject) => {
       const src = `${document.documentElement.dataset.content_root}frames/${this.values.frames}.js`;
-      const script = element("script", { src });
-      script.onload = () => resolve(window.medn_frames[this.values.frames]);
-      script.onerror = reject;
-      document.head.append(script);
+      const onload = () => resolve(window.medn_frames[this.values.frames]);
+      document.head.append(Object.assign(element("script", { src }), { onload, onerror: reject }));
     });
     return this.pack;
   }
