@@ -1,0 +1,287 @@
+"""What the book is made of: settings, frames, the cells of explorers, pages, colours."""
+
+import base64
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import html
+from PIL import Image
+from site_books import ROOT, check_frames
+
+from medn_edu.course.gallery import EXHIBITS
+from medn_edu.course.site.cells import explorers
+from medn_edu.course.site.frames import pack_frames
+from medn_edu.course.site.pages import ASKS_THERE, chapter_page, linked
+from medn_edu.course.syllabus import REPOSITORY, binder_link
+from medn_edu.explorers import Explorer, Time, new_figure
+from medn_edu.explorers.kit.controls import Control
+from medn_edu.explorers.kit.static_grid import static_grid
+
+GITHUB = f"https://github.com/{REPOSITORY}"
+
+# -- which settings have a frame --------------------------------------------------------------
+
+
+def check_grid(controls: Any, moved: Any, shown: Any, most: int) -> None:
+    """What a reader needs first is there first, and nothing else as long as it isn't there."""
+
+    def places(settings: Any) -> list[tuple[int, ...]]:
+        return [tuple(each[name] for name in controls) for each in settings]
+
+    grid = places(static_grid(controls, moved, shown, most))
+    sizes = {name: len(control.values) for name, control in controls.items()}
+    start = {name: control.start for name, control in controls.items()}
+    scenes = [shown, start]
+    scenes += [start | {k: controls[k].position(v) for k, v in move.items()} for move in moved]
+    times = [name for name, control in controls.items() if control.kind == "time"]
+    over_time = [scene | {t: i} for t in times for scene in scenes for i in range(sizes[t])]
+    alone = [shown | {name: i} for name, size in sizes.items() for i in range(size)]
+    assert grid[0] == places([shown])[0]
+    assert len(set(grid)) == len(grid) <= most
+    assert all(0 <= i < n for at in grid for i, n in zip(at, sizes.values(), strict=True))
+    wanted: set[tuple[int, ...]] = set()
+    for part in (scenes, over_time, alone):
+        wanted.update(places(part))
+        assert wanted <= set(grid) or (len(grid) == most and set(grid) <= wanted)
+    if (every := int(np.prod(list(sizes.values())))) <= most:
+        assert len(grid) == every
+
+
+@given(st.data(), st.integers(1, 400))
+def test_settings_with_a_frame(data: st.DataObject, most: int) -> None:
+    kinds = data.draw(st.lists(st.sampled_from(["slider", "choice", "check"]), max_size=3))
+    kinds += ["time"] if not kinds or data.draw(st.booleans()) else []
+    controls = {}
+    for name, kind in zip("abcd", kinds, strict=False):
+        values = tuple(range(2 if kind == "check" else data.draw(st.integers(1, 30))))
+        start = data.draw(st.sampled_from(values))
+        controls[name] = Control(kind, values, tuple(map(str, values)), start)
+    at = {name: st.sampled_from(control.values) for name, control in controls.items()}
+    moved = data.draw(st.lists(st.fixed_dictionaries({}, optional=at), max_size=4))
+    check_grid(controls, moved, data.draw(st.fixed_dictionaries(at)), most)
+
+
+@pytest.mark.parametrize(
+    "name", ["score_terms", "two_weights", "norm_balls", "pac_bayes_terms", "synthetic_results"]
+)
+def test_settings_with_a_frame_of_the_course(name: str) -> None:
+    explorer = EXHIBITS[name].explorer()
+    shown = {key: control.start for key, control in explorer.controls.items()}
+    for most in (50, 300):
+        moved = [lesson.move for lesson in explorer.lessons]
+        check_grid(explorer.controls, moved, shown, most)
+        grid = static_grid(explorer.controls, moved, shown, most)
+        assert explorer.static_grid(most) == grid
+
+
+# -- frames -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def steps() -> Explorer:
+    """One bar more at each step, in two colours, and a box that changes the sentence only."""
+    figure = new_figure(3, 2)
+    bars = figure.add_subplot(xlim=(0, 30), ylim=(0, 1)).bar(range(30), 1)
+
+    def update(step: int, colour: str, loud: bool) -> str:
+        for i, bar in enumerate(bars):
+            bar.set(visible=i < step, color=colour)
+        return f"{step} bars{'!' if loud else '.'}"
+
+    choices: Any = {"step": Time(0, 30), "colour": ["red", "navy"], "loud": False}
+    return Explorer(figure, update, lambda step, **_: f"Bars 1 to {step}", name="steps", **choices)
+
+
+def test_frames_show_what_the_explorer_draws(steps: Explorer) -> None:
+    png = steps.frame().png
+    pack = pack_frames(steps, png)
+    check_frames(pack.script("steps"), steps, png)
+    assert "" in pack.overlay, "the box changes the sentence only"
+
+
+def test_frames_have_so_much_room(steps: Explorer) -> None:
+    png = steps.frame().png
+    pack = pack_frames(steps, png, 9_000)
+    whole = [list(each.values()) for each in steps.static_grid()]
+    assert 10 < len(pack.at) < len(whole)
+    assert pack.at == whole[: len(pack.at)]
+    content = [*pack.overlay, *pack.summary, *pack.alt]
+    assert 8_000 < sum(map(len, content)) <= 9_000
+    assert len(pack.script("steps")) < 9_000 + 50 * len(pack.at)
+
+
+def test_another_picture_than_the_notebooks_is_refused(steps: Explorer) -> None:
+    another = steps.frame({"step": 30, "colour": 1, "loud": 0}).png
+    smaller = io.BytesIO()
+    Image.open(io.BytesIO(steps.frame().png)).resize((30, 20)).save(smaller, "png")
+    for png in (another, smaller.getvalue()):
+        with pytest.raises(ValueError, match="steps doesn't look as it does in the saved n"):
+            pack_frames(steps, png)
+
+
+# -- cells and pages --------------------------------------------------------------------------
+
+
+def code(source: str, *outputs: Any, tags: Any = ()) -> dict[str, Any]:
+    return {
+        "cell_type": "code", "source": source.splitlines(keepends=True), "outputs": list(outputs),
+        "metadata": {"tags": list(tags)}, "execution_count": 1,
+    }  # fmt: skip
+
+
+def text(source: str, *tags: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "source": [source], "metadata": {"tags": list(tags)}}
+
+
+def says(markdown: str) -> dict[str, Any]:
+    return {"output_type": "display_data", "data": {"text/markdown": [markdown]}, "metadata": {}}
+
+
+def picture(alt: str = "A line", **about: Any) -> dict[str, Any]:
+    png = io.BytesIO()
+    Image.new("RGB", (30, 20)).save(png, "png")
+    data = {"image/png": base64.b64encode(png.getvalue()).decode(), "text/plain": "It rises."}
+    metadata = {"image/png": {"alt": alt, "width": 24}, "medn_edu": about}
+    return {"output_type": "display_data", "data": data, "metadata": metadata}
+
+
+def explorer_cell(name: str) -> dict[str, Any]:
+    source = "from medn_edu.explorers import Explorer, new_figure\n\n"
+    source += f"Explorer(new_figure(2, 1), '{{box}}'.format, 'A box', name={name}, box=True)"
+    return code(source, picture(moves=True))
+
+
+def test_cells_of_explorers_run_and_what_they_need(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    noted = f"with open({str(log)!r}, 'a') as log:\n    print({{}}, file=log, end=' ')\n"
+    cells = [
+        code(noted.format("'a'")),
+        explorer_cell("'first'"),
+        code(noted.format("'b'") + "name = 'second'\n"),
+        text("name = 'none'"),
+        explorer_cell("name"),
+        code(noted.format("'c'")),
+        explorer_cell("name + '!'"),
+    ]
+    log.touch()
+    found = [
+        (number, explorer.name, log.read_text()) for number, explorer in explorers({"cells": cells})
+    ]
+    assert found == [(1, "first", ""), (4, "second", "a b "), (6, "second!", "a b ")]
+    with pytest.raises(ValueError, match="cell 0 has saved an explorer's picture, but shows 2"):
+        list(explorers({"cells": [code("1 + 1", picture(moves=True))]}))
+
+
+def page_of(folder: Path, *cells: Any) -> list[dict[str, Any]]:
+    """Return the cells of a page that is made of these."""
+    path = folder / "05-shrinkage.ipynb"
+    path.write_text(json.dumps({"cells": cells}))
+    return chapter_page(path, {}, folder / "extra")["cells"]
+
+
+def test_what_a_page_has_of_a_notebook(tmp_path: Path) -> None:
+    said = {"output_type": "stream", "name": "stdout", "text": ["31 %"]}
+    page = page_of(
+        tmp_path,
+        text("[← medn](04-medn.ipynb)", "navigation"),
+        text("# Weights"),
+        code("check(None)", says("run the cell again"), tags=["exercise"]),
+        code("draw()", said, picture(), says("**Figure.** One line.")),
+        code("ask()", says(f"**Predict:** rises?\n\n{ASKS_THERE}\nYes.")),
+        code("show()", picture(moves=True)),
+    )
+    sources = ["".join(cell["source"]) for cell in page]
+    title, ways, exercise, answer, draw, figure, ask, question, _, still = sources
+    assert (title, exercise, draw, ask) == ("# Weights", "check(None)", "draw()", "ask()")
+    for way in (binder_link("05-shrinkage.ipynb"), "path:../originals/05-shrinkage.ipynb"):
+        assert f"]({way})" in ways
+        assert f"]({way})" in answer
+    assert [cell["outputs"] for cell in page if cell["cell_type"] == "code"] == [[], [said], [], []]
+    assert re.search(
+        r"<figcaption>\s+\*\*Figure\.\*\* One line\.\s+</figcaption>\s+</figure>$", figure
+    )
+    assert question == "**Predict:** rises?\n\n\nYes."
+    assert "moves in the notebook only" in still
+    assert "moves" not in figure.replace("medn-moves", "")
+    src = html.fromstring(figure).xpath("//img")[0].get("src")
+    png = base64.b64decode(picture()["data"]["image/png"])
+    assert (tmp_path / "extra" / "pages" / src).resolve().read_bytes() == png
+
+
+@pytest.mark.parametrize(
+    ("alt", "caption", "on_paper"),
+    [
+        ("A line", "Blue rises; this is delightful.", False),
+        ("Pale everywhere", "It rises.", False),
+        ("a pale line", "It rises.", True),
+        ("A line", "The darkest dots fall.", True),
+    ],
+)
+def test_figures_whose_words_name_a_shade_keep_their_paper(
+    tmp_path: Path, alt: str, caption: str, on_paper: bool
+) -> None:
+    cell = code("draw()", picture(alt), says(f"**Figure.** {caption}"))
+    figure = html.fromstring(page_of(tmp_path, cell)[1]["source"])
+    assert ("medn-paper" in figure.get("class").split()) == on_paper
+
+
+def test_links_to_files_outside_of_the_book_lead_to_the_repository(tmp_path: Path) -> None:
+    page, other = tmp_path / "notebooks" / "a.md", tmp_path / "b.md"
+    (tmp_path / "notebooks").mkdir()
+    for there, here in {
+        "../b.md#part": "../b.md#part",
+        "../c.py": f"{GITHUB}/blob/HEAD/c.py",
+        "../c.py#L1": f"{GITHUB}/blob/HEAD/c.py#L1",
+        "../notebooks": f"{GITHUB}/tree/HEAD/notebooks",
+        "../../elsewhere.md": "../../elsewhere.md",
+        "https://arxiv.org/": "https://arxiv.org/",
+        "path:../originals/x": "path:../originals/x",
+        "#part": "#part",
+    }.items():
+        assert linked(f"See [it]({there}).", page, tmp_path, {other}) == f"See [it]({here})."
+
+
+# -- colours ----------------------------------------------------------------------------------
+
+
+def contrast(colour: np.ndarray, ground: np.ndarray) -> float:
+    """Return the contrast of two colours by the WCAG."""
+
+    def light(rgb: np.ndarray) -> float:
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05
+
+    return max(light(colour), light(ground)) / min(light(colour), light(ground))
+
+
+def test_colours_of_figures_stand_out_in_the_dark_theme() -> None:
+    """By the filter's matrices of the CSS specification; tints of the paper are let off by a hair."""
+    sheet = (ROOT / "medn_edu/course/site/static/site.css").read_text(encoding="utf-8")
+    [(invert, degrees)] = re.findall(r"filter: invert\(([\d.]+)\) hue-rotate\((\d+)deg\)", sheet)
+    share, angle = float(invert), np.radians(float(degrees))
+    light = np.array([[0.213, 0.715, 0.072]] * 3)
+    across = np.array([[-0.213, -0.715, 0.928], [0.143, 0.14, -0.283], [-0.787, 0.715, 0.072]])
+    turn = light + np.cos(angle) * (np.eye(3) - light) + np.sin(angle) * across
+
+    def dark(colour: np.ndarray) -> np.ndarray:
+        return np.clip(turn @ (colour * (1 - share) + (1 - colour) * share), 0, 1)
+
+    white, kit = np.ones(3), ROOT / "medn_edu" / "explorers" / "kit"
+    names = ("palette.py", "style.py", "medn.mplstyle")
+    found = {
+        name
+        for file in names
+        for name in re.findall(r"\b[0-9A-F]{6}\b", (kit / file).read_text(encoding="utf-8"))
+    }
+    assert len(found) > 25
+    for name in found:
+        colour = np.array(list(bytes.fromhex(name))) / 255
+        before, after = contrast(colour, white), contrast(dark(colour), dark(white))
+        assert after >= min(before, 4.5) - 0.05, (name, before, after)
