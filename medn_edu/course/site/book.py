@@ -21,7 +21,7 @@ from medn_edu.course.syllabus import CHAPTERS
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/*.md", "figures/*.md")
 FIGURES = ("figures/*.png", "figures/*.gif", "figures/*.mp4")  # the tables would add a tenth
 _UNUSED = ("*.map", ".buildinfo", "fontawesome.js", "*webpack-macros.html")
-_FIRST_LOOK = {
+_FIRST_LOOK = {  # the theme's own is empty, and reported as an error
     "mode": '"auto"',
     "theme": '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
 }
@@ -121,7 +121,8 @@ def _write_sources(
 
 def _write_static(static: Path) -> None:
     """Write style sheets and scripts; the explorers' script as a classic one, next to its model."""
-    for name in ("explorers/kit/explorer.css", "course/site/static/site.css"):
+    site = "course/site/static"
+    for name in ("explorers/kit/explorer.css", f"{site}/site.css", f"{site}/icon.svg"):
         shutil.copy(PACKAGE / name, static)
     mathjax = importlib.util.find_spec("sphinx-mathjax-offline")
     assert mathjax is not None
@@ -129,7 +130,7 @@ def _write_static(static: Path) -> None:
     scripts = Path(mathjax.origin).parent / "static" / "mathjax"
     shutil.copyfile(scripts / "tex-svg-full.js", static / "mathjax.js")
     explorer = (PACKAGE / "explorers/kit/explorer.js").read_text(encoding="utf-8")
-    model = (PACKAGE / "course/site/static/static_model.js").read_text(encoding="utf-8")
+    model = (PACKAGE / site / "static_model.js").read_text(encoding="utf-8")
     explorer = explorer.replace("export default { render };\n", "")
     text = f"(() => {{\n{explorer}\n{model}}})();\n"
     (static / "explorers.js").write_text(text, encoding="utf-8")
@@ -160,7 +161,7 @@ def _finish(pages: Path) -> None:
         text = path.read_text(encoding="utf-8")
         text = re.sub(r"<script[^>]*fontawesome\.js[^>]*></script>", "", text)
         text = re.sub(r"<img (?![^>]*\bloading=)", '<img loading="lazy" ', text)
-        for name, value in _FIRST_LOOK.items():  # the theme's own is empty, and reported as an error
+        for name, value in _FIRST_LOOK.items():
             text = text.replace(f'getItem("{name}") || ""', f'getItem("{name}") || {value}')
         path.write_text(text, encoding="utf-8")
     for path in sorted((pages / "_static").rglob("*.css")):
