@@ -8,7 +8,7 @@ class StaticModel {
     const summary = still.nextElementSibling.textContent;
     const frame = { png: -1, alt: still.alt, summary, positions: spec.start, view: "", serial: 0 };
     this.values = { ...spec, frame, waiting: "Waiting for the pictures…" };
-    Object.assign(this, { still, listeners: [], before: spec.start });
+    Object.assign(this, { still, listeners: [] });
   }
 
   get(key) { return this.values[key]; }
@@ -32,7 +32,7 @@ class StaticModel {
     const far = (at) => specs.reduce((sum, { name, kind, texts }, k) => {
       const by = Math.abs(at[k] - positions[name]);
       const share = kind === "slider" || kind === "time" ? by / (texts.length - 1 || 1) : Number(by > 0);
-      return sum + share * (positions[name] === this.before[name] ? 1 : 10);
+      return sum + share * (positions[name] === this.values.frame.positions[name] ? 1 : 10);
     }, 0);
     const distances = pack.at.map(far);
     const png = distances.indexOf(Math.min(...distances));
@@ -47,7 +47,9 @@ class StaticModel {
     const time = this.values.controls.find((spec) => spec.kind === "time");
     const position = kind === "stack" ? time.texts.findIndex((_, i) => !have.includes(i)) : null;
     const at = kind === "stack" ? { [time.name]: position } : {};
-    const frame = await this.frame({ ...positions, ...at }).catch(() => null);
+    const now = this.values.frame; // which is asked for again when the page's width changes
+    const same = kind === "draw" && JSON.stringify(positions) === JSON.stringify(now.positions);
+    const frame = same ? now : await this.frame({ ...positions, ...at }).catch(() => null);
     if (!frame) {
       this.tell("msg:custom", { kind: "failed", view, serial, text: "The pictures can't be loaded." });
     } else if (kind === "stack") {
@@ -58,7 +60,6 @@ class StaticModel {
   }
 
   show(frame) {
-    this.before = frame.positions;
     this.values.frame = frame;
     this.tell("change:frame");
   }
@@ -74,7 +75,8 @@ class StaticModel {
       if (src) layers.unshift(element("img", { src, style, alt: "" }));
     }
     layers.unshift(element("img", { src: this.still.src, alt: "" }));
-    await Promise.all(layers.map((image) => image.decode().catch(() => {})));
+    const all = layers.map((image) => image.decode().catch(() => {}));
+    await (this.drawn = Promise.all([this.drawn, ...all]).then(() => {})); // none overtakes another
     const node = element("div", { class: "medn-layers", role: "img", "aria-label": alt }, ...layers);
     return Object.assign(node, { frame: { alt, summary } });
   }
