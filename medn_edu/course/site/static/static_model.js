@@ -47,9 +47,8 @@ class StaticModel {
     const time = this.values.controls.find((spec) => spec.kind === "time");
     const position = kind === "stack" ? time.texts.findIndex((_, i) => !have.includes(i)) : null;
     const at = kind === "stack" ? { [time.name]: position } : {};
-    const now = this.values.frame; // which is asked for again when the page's width changes
-    const same = kind === "draw" && JSON.stringify(positions) === JSON.stringify(now.positions);
-    const frame = same ? now : await this.frame({ ...positions, ...at }).catch(() => null);
+    const justWider = kind === "draw" && JSON.stringify(positions) === JSON.stringify(this.values.frame.positions);
+    const frame = justWider ? this.values.frame : await this.frame({ ...positions, ...at }).catch(() => null);
     if (!frame) {
       this.tell("msg:custom", { kind: "failed", view, serial, text: "The pictures can't be loaded." });
     } else if (kind === "stack") {
