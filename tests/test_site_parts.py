@@ -4,6 +4,8 @@ import base64
 import io
 import json
 import re
+from collections.abc import Callable
+from colorsys import rgb_to_hls
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +42,27 @@ def check_grid(controls: Any, moved: Any, shown: Any, most: int) -> None:
     start = {name: control.start for name, control in controls.items()}
     scenes = [shown, start]
     scenes += [start | {k: controls[k].position(v) for k, v in move.items()} for move in moved]
-    times = [name for name, control in controls.items() if control.kind == "time"]
-    over_time = [scene | {t: i} for t in times for scene in scenes for i in range(sizes[t])]
-    alone = [shown | {name: i} for name, size in sizes.items() for i in range(size)]
+    kinds = {name: control.kind for name, control in controls.items()}
+    lists = {name: range(n) for name, n in sizes.items() if kinds[name] in ("choice", "check")}
+    chosen = [shown | {name: i} for name in lists for i in lists[name]]
+    every = {name: range(n) for name, n in sizes.items() if name not in lists}
+    three = {name: {0, round((len(at) - 1) / 2), len(at) - 1} for name, at in every.items()}
+
+    def along(positions: Any) -> list[dict[str, int]]:
+        at = [(name, i) for name in positions for i in positions[name]]
+        over_time = [(name, i) for name, i in at if kinds[name] == "time"]
+        alone = [shown | {name: i} for name, i in at]
+        return alone + [each | {t: i} for t, i in over_time for each in (*scenes, *chosen)]
+
     assert grid[0] == places([shown])[0]
     assert len(set(grid)) == len(grid) <= most
     assert all(0 <= i < n for at in grid for i, n in zip(at, sizes.values(), strict=True))
     wanted: set[tuple[int, ...]] = set()
-    for part in (scenes, over_time, alone):
+    for part in (scenes, chosen, along(three), along(every)):
         wanted.update(places(part))
         assert wanted <= set(grid) or (len(grid) == most and set(grid) <= wanted)
-    if (every := int(np.prod(list(sizes.values())))) <= most:
-        assert len(grid) == every
+    if (count := int(np.prod(list(sizes.values())))) <= most:
+        assert len(grid) == count
 
 
 @given(st.data(), st.integers(1, 400))
@@ -167,14 +178,14 @@ def test_cells_of_explorers_run_and_what_they_need(tmp_path: Path) -> None:
         code(noted.format("'b'") + "name = 'second'\n"),
         text("name = 'none'"),
         explorer_cell("name"),
-        code(noted.format("'c'")),
-        explorer_cell("name + '!'"),
+        code(noted.format("'c'") + "mark = '!'\n"),
+        explorer_cell("name + mark"),
     ]
     log.touch()
     found = [
         (number, explorer.name, log.read_text()) for number, explorer in explorers({"cells": cells})
     ]
-    assert found == [(1, "first", ""), (4, "second", "a b "), (6, "second!", "a b ")]
+    assert found == [(1, "first", ""), (4, "second", "a b "), (6, "second!", "a b c ")]
     with pytest.raises(ValueError, match="cell 0 has saved an explorer's picture, but shows 2"):
         list(explorers({"cells": [code("1 + 1", picture(moves=True))]}))
 
@@ -196,19 +207,28 @@ def test_what_a_page_has_of_a_notebook(tmp_path: Path) -> None:
         code("draw()", said, picture(), says("**Figure.** One line.")),
         code("ask()", says(f"**Predict:** rises?\n\n{ASKS_THERE}\nYes.")),
         code("show()", picture(moves=True)),
+        code("import progress\nprogress()", says("You have solved 3.")),
     )
     sources = ["".join(cell["source"]) for cell in page]
-    title, ways, exercise, answer, draw, figure, ask, question, _, still = sources
+    title, ways, exercise, answer, draw, figure, ask, question, _, still, *solved = sources
     assert (title, exercise, draw, ask) == ("# Weights", "check(None)", "draw()", "ask()")
     for way in (binder_link("05-shrinkage.ipynb"), "path:../originals/05-shrinkage.ipynb"):
         assert f"]({way})" in ways
         assert f"]({way})" in answer
-    assert [cell["outputs"] for cell in page if cell["cell_type"] == "code"] == [[], [said], [], []]
+    assert [cell["outputs"] for cell in page if cell["cell_type"] == "code"] == [
+        [],
+        [said],
+        [],
+        [],
+        [],
+    ]
     assert re.search(
         r"<figcaption>\s+\*\*Figure\.\*\* One line\.\s+</figcaption>\s+</figure>$", figure
     )
     assert question == "**Predict:** rises?\n\n\nYes."
     assert "moves in the notebook only" in still
+    assert "solved" not in solved[0]
+    assert "own copy of the course lists here what you have solved" in solved[1]
     assert "moves" not in figure.replace("medn-moves", "")
     src = html.fromstring(figure).xpath("//img")[0].get("src")
     png = base64.b64decode(picture()["data"]["image/png"])
@@ -218,13 +238,14 @@ def test_what_a_page_has_of_a_notebook(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("alt", "caption", "on_paper"),
     [
-        ("A line", "Blue rises; this is delightful.", False),
+        ("A line", "See the highlight, and the lighting.", False),
         ("Pale everywhere", "It rises.", False),
         ("a pale line", "It rises.", True),
         ("A line", "The darkest dots fall.", True),
+        ("Words of handwritten letters", "It rises.", True),
     ],
 )
-def test_figures_whose_words_name_a_shade_keep_their_paper(
+def test_figures_whose_words_name_a_shade_or_handwriting_keep_their_paper(
     tmp_path: Path, alt: str, caption: str, on_paper: bool
 ) -> None:
     cell = code("draw()", picture(alt), says(f"**Figure.** {caption}"))
@@ -261,27 +282,40 @@ def contrast(colour: np.ndarray, ground: np.ndarray) -> float:
     return max(light(colour), light(ground)) / min(light(colour), light(ground))
 
 
-def test_colours_of_figures_stand_out_in_the_dark_theme() -> None:
-    """By the filter's matrices of the CSS specification; tints of the paper are let off by a hair."""
+def figures_in_the_dark() -> Callable[[np.ndarray], np.ndarray]:
+    """Return what the style sheet makes of a colour, by the matrices of the CSS specification."""
     sheet = (ROOT / "medn_edu/course/site/static/site.css").read_text(encoding="utf-8")
-    [(invert, degrees)] = re.findall(r"filter: invert\(([\d.]+)\) hue-rotate\((\d+)deg\)", sheet)
-    share, angle = float(invert), np.radians(float(degrees))
+    [filters] = re.findall(r"filter: (invert.*?);", sheet)
     light = np.array([[0.213, 0.715, 0.072]] * 3)
     across = np.array([[-0.213, -0.715, 0.928], [0.143, 0.14, -0.283], [-0.787, 0.715, 0.072]])
-    turn = light + np.cos(angle) * (np.eye(3) - light) + np.sin(angle) * across
 
     def dark(colour: np.ndarray) -> np.ndarray:
-        return np.clip(turn @ (colour * (1 - share) + (1 - colour) * share), 0, 1)
+        for name, number in re.findall(r"([\w-]+)\(([\d.]+)(?:deg)?\)", filters):
+            by, angle = float(number), np.radians(float(number))
+            if name == "invert":
+                colour = colour * (1 - by) + (1 - colour) * by
+            elif name == "brightness":
+                colour = colour * by
+            else:
+                assert name == "hue-rotate"
+                turn = light + np.cos(angle) * (np.eye(3) - light) + np.sin(angle) * across
+                colour = turn @ colour
+            colour = np.clip(colour, 0, 1)
+        return colour
 
-    white, kit = np.ones(3), ROOT / "medn_edu" / "explorers" / "kit"
-    names = ("palette.py", "style.py", "medn.mplstyle")
-    found = {
-        name
-        for file in names
-        for name in re.findall(r"\b[0-9A-F]{6}\b", (kit / file).read_text(encoding="utf-8"))
-    }
+    return dark
+
+
+def test_colours_of_figures_stand_out_in_the_dark_theme() -> None:
+    """As much as on white, or enough for text; tints of the paper are let off by a hair."""
+    dark, white = figures_in_the_dark(), np.ones(3)
+    kit, found = ROOT / "medn_edu" / "explorers" / "kit", set()
+    for name in ("palette.py", "style.py", "medn.mplstyle"):
+        found |= set(re.findall(r"\b[0-9A-F]{6}\b", (kit / name).read_text(encoding="utf-8")))
     assert len(found) > 25
     for name in found:
         colour = np.array(list(bytes.fromhex(name))) / 255
         before, after = contrast(colour, white), contrast(dark(colour), dark(white))
         assert after >= min(before, 4.5) - 0.05, (name, before, after)
+        (hue, _, vivid), (other, _, _) = (rgb_to_hls(*each) for each in (colour, dark(colour)))
+        assert vivid < 0.3 or abs((hue - other + 0.5) % 1 - 0.5) < 0.05, (name, hue, other)

@@ -53,8 +53,7 @@ def _exercises(slug: str, cells: list[dict]) -> list[Exercise]:
     found, title = [], ""
     for cell in cells:
         source = "".join(cell["source"])
-        heading = re.match(r"## (Exercise[^\n]*)", source)
-        title = heading[1] if heading else title
+        title = [title, *re.findall(r"^## (Exercise.*)", source, re.MULTILINE)][-1]
         checks = re.findall(r"^(check_\w+)\(", source, re.MULTILINE)
         if "exercise" in cell["metadata"].get("tags", []) and checks:
             found.append(Exercise(slug, title, checks[-1]))

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from medn_edu.course.site.packs import PACKAGE, chapter_packs
-from medn_edu.course.site.pages import captions, chapter_page, contents, linked, papered, titled
+from medn_edu.course.site.pages import (
+    captions,
+    chapter_page,
+    contents,
+    first_page,
+    linked,
+    papered,
+    titled,
+)
 from medn_edu.course.site.reference import reference_pages
 from medn_edu.course.site.settings import SETTINGS
 from medn_edu.course.syllabus import CHAPTERS
@@ -25,6 +33,11 @@ _FIRST_LOOK = {  # the theme's own is empty, and reported as an error
     "mode": '"auto"',
     "theme": '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
 }
+# With what touches it: an opening bracket, or the punctuation that follows.
+_FORMULA = re.compile(
+    r'[(\[“]?<span class="math notranslate nohighlight">[^<]*</span>[)\]”]?[.,;:?!’]+'
+    r'|[(\[“]<span class="math notranslate nohighlight">[^<]*</span>'
+)
 _MARK = ".nojekyll"  # tells GitHub Pages to serve folders like _static, and us that this is a book
 
 
@@ -105,7 +118,7 @@ def _write_sources(
         if name == "figures/README.md":
             text += captions(path.parent)
         if name == "README.md":
-            name, text = "index.md", text + contents(notebooks)
+            name, text = "index.md", first_page(text) + contents(notebooks)
         (source / name).write_text(text, encoding="utf-8")
     for path in notebooks:
         page = chapter_page(path, packs.get(path.name, {}), source / "_extra")
@@ -161,6 +174,7 @@ def _finish(pages: Path) -> None:
         text = path.read_text(encoding="utf-8")
         text = re.sub(r"<script[^>]*fontawesome\.js[^>]*></script>", "", text)
         text = re.sub(r"<img (?![^>]*\bloading=)", '<img loading="lazy" ', text)
+        text = _FORMULA.sub(r'<span class="medn-together">\g<0></span>', text)
         for name, value in _FIRST_LOOK.items():
             text = text.replace(f'getItem("{name}") || ""', f'getItem("{name}") || {value}')
         path.write_text(text, encoding="utf-8")

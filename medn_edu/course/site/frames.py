@@ -97,16 +97,17 @@ def pack_frames(explorer: Explorer, png: bytes, most_bytes: int = MOST_BYTES) ->
 
 def declarations(explorer: Explorer, png: bytes) -> dict[str, Any]:
     """Return what a page has to know before the pack is there: controls, lessons, sizes."""
-    see = WhatToSee(explorer)
+    see, declared = WhatToSee(explorer), explorer.declared()
     start = {name: control.start for name, control in explorer.controls.items()}
     lessons: dict[str, dict[str, Any]] = {}
     for lesson in explorer.lessons:
         move = {name: explorer.controls[name].position(to) for name, to in lesson.move.items()}
-        same = lessons.setdefault(see.move(lesson), {"positions": start | move, "facts": []})
+        said = see.move(lesson, declared["start"])
+        same = lessons.setdefault(said, {"positions": start | move, "facts": []})
         same["facts"].append(lesson.fact)
     with Image.open(io.BytesIO(png)) as picture:
         size = picture.size
-    return explorer.declared() | {"size": size, "lessons": lessons}
+    return declared | {"size": size, "lessons": lessons}
 
 
 def _pixels(png: bytes) -> np.ndarray:

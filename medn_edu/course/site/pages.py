@@ -13,8 +13,10 @@ from PIL import Image
 from medn_edu.course.site.cells import moves
 from medn_edu.course.syllabus import CHAPTERS, REPOSITORY, binder_link
 
-SHADES = re.compile(r"\b(white|black|(pale|dark|light|bright)(r|st|er|est)?)\b")
-"""A figure whose words name a shade keeps its paper in the dark theme, where they would be wrong."""
+_SHADES = r"white|black|(pale|dark|light|bright)(r|st|er|est)?"  # would be wrong in the dark theme
+_IMAGES = r"images?|pixels?|handwritten|balls for three"  # would look like their negatives
+ON_PAPER = re.compile(rf"\b({_SHADES}|{_IMAGES})\b")
+"""What the words of a figure name if it keeps its paper in the dark theme."""
 
 ASKS_THERE = "*A running notebook asks for your guess here.*\n"
 _LISTED = ("README", "claims", "studies", "theorems", "measured", "how-to-add")
@@ -52,6 +54,8 @@ def chapter_page(path: Path, packs: Mapping[str, Any], extra: Path) -> dict[str,
         shown: list[dict[str, Any]] = []
         if "exercise" in tags:
             shown = [_markdown(_answer_there(path.name))]
+        elif source.endswith("\nprogress()"):
+            shown = [_markdown("*Your own copy of the course lists here what you have solved.*")]
         else:
             for output in cell["outputs"]:
                 data = output.get("data", {})
@@ -72,7 +76,10 @@ def chapter_page(path: Path, packs: Mapping[str, Any], extra: Path) -> dict[str,
 
 
 def linked(text: str, page: Path, root: Path, book: set[Path]) -> str:
-    """Return a page whose links to files that aren't in the book lead to the repository."""
+    """Return a page whose links to files that aren't in the book lead to the repository.
+
+    A line may begin with a percent sign, which would make it a comment.
+    """
 
     def target(found: re.Match[str]) -> str:
         file = (page.parent / found[1]).resolve()
@@ -81,21 +88,30 @@ def linked(text: str, page: Path, root: Path, book: set[Path]) -> str:
         kind = "tree" if file.is_dir() else "blob"
         return f"https://github.com/{REPOSITORY}/{kind}/HEAD/{file.relative_to(root).as_posix()}"
 
-    return _LINK.sub(target, text)
+    return _LINK.sub(target, re.sub(r"(?m)^%", r"\\%", text))
 
 
 def titled(text: str, page: Path) -> str:
-    """Return a page with a title, which captions of figures don't have."""
+    """Return a page with a title and a picture, which captions of figures lack."""
     if text.startswith("# "):
         return text
-    return f"# {page.stem.replace('-', ' ').capitalize()}\n\n{text}"
+    png = page.with_suffix(".png")
+    picture = f"![{page.stem}]({png.name})\n\n" if png.exists() else ""
+    return f"# {page.stem}\n\n{picture}{text}"
+
+
+def first_page(text: str) -> str:
+    """Return the README in the order of somebody who came to read: the chapters, then commands."""
+    head, *sections = re.split(r"(?m)^(?=## )", text)
+    sections.sort(key=lambda section: not section.startswith("## Where to go next"))
+    return head + "".join(sections)
 
 
 def papered(text: str) -> str:
     """Return a page whose images keep their paper in sections that name a shade."""
     sections = re.split(r"(?m)^(?=#)", text)
     return "".join(
-        _IMAGE.sub(r"\1{.medn-paper}", section) if SHADES.search(section) else section
+        _IMAGE.sub(r"\1{.medn-paper}", section) if ON_PAPER.search(section) else section
         for section in sections
     )
 
@@ -143,7 +159,8 @@ def _ways(file: str) -> str:
         f"[Run it on Binder]({binder_link(file)}) · "
         f"[download the notebook](path:../originals/{file}) · "
         "[map](00-start-here.ipynb#Map) · [notation](notation.ipynb#Notation) · "
-        "[glossary](notation.ipynb#Glossary)"
+        "[glossary](notation.ipynb#Glossary)\n\n"
+        "*This page runs no code. Its figures show pictures that were drawn beforehand.*"
     )
 
 
@@ -184,7 +201,7 @@ def _figure(
     elif moves(output):
         parts.append('<p class="medn-summary">(It moves in the notebook only.)</p>')
     figure = "\n".join([*parts, "</figure>"])
-    return _markdown(_on_paper(figure) if SHADES.search(about["alt"]) else figure)
+    return _markdown(_on_paper(figure) if ON_PAPER.search(about["alt"]) else figure)
 
 
 def _lessons(lessons: Mapping[str, Any]) -> list[str]:
@@ -206,7 +223,7 @@ def _lessons(lessons: Mapping[str, Any]) -> list[str]:
 def _captioned(figure: str, caption: str) -> str:
     end = "\n</figure>"
     figure = figure.replace(end, f"\n<figcaption>\n\n{caption}\n\n</figcaption>{end}")
-    return _on_paper(figure) if SHADES.search(caption) else figure
+    return _on_paper(figure) if ON_PAPER.search(caption) else figure
 
 
 def _on_paper(figure: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from medn_edu.explorers.kit.controls import Control
 
 MOST_STATES = 300
+_COUNTS = [2**k + 1 for k in range(1, 12)]  # the last exceeds what a control may have
 
 
 def static_grid(
@@ -21,8 +22,9 @@ def static_grid(
 ) -> list[dict[str, int]]:
     """Return at most ``most`` settings, each as the positions of all controls.
 
-    First what is shown at the beginning and by the lessons, then the time there, then every control by
-    itself.  The rest is a coarse grid of as many controls as there is room for, in their order.
+    First what is shown at the beginning and by the lessons.  Then, ever finer: every control by itself,
+    the time at each lesson, and the time for each choice.  The rest is a coarse grid of as many controls
+    as there is room for, in their order.
 
     Parameters
     ----------
@@ -50,15 +52,30 @@ def _wanted(
         start | {name: controls[name].position(value) for name, value in move.items()}
         for move in moves
     ]
-    scenes = [{name: shown[name] for name in controls}, start, *of_lessons]
+    first = {name: shown[name] for name in controls}
+    scenes = [first, start, *of_lessons]
     yield from scenes
     times = [name for name, control in controls.items() if control.kind == "time"]
-    for name in times:
-        for position in halving(len(controls[name].values)):
-            yield from (scene | {name: position} for scene in scenes)
-    for name, control in controls.items():
-        yield from (scenes[0] | {name: i} for i in halving(len(control.values)))
-    yield from _coarse(controls, scenes[0], most)
+    choices = [
+        {name: i}
+        for name, control in controls.items()
+        for i in range(len(control.values))
+        if _either(control)
+    ]
+    yield from (first | choice for choice in choices)
+    for count in _COUNTS:
+        for name, control in controls.items():
+            if not _either(control):
+                yield from (first | {name: i} for i in thinned(len(control.values), count))
+        for name in times:
+            for i in thinned(len(controls[name].values), count):
+                yield from (scene | {name: i} for scene in scenes)
+                yield from (first | choice | {name: i} for choice in choices)
+    yield from _coarse(controls, first, most)
+
+
+def _either(control: Control) -> bool:
+    return control.kind in ("choice", "check")
 
 
 def _coarse(
@@ -69,7 +86,7 @@ def _coarse(
         axes, size = [], 1
         for name, control in controls.items():
             steps = len(control.values)
-            every = range(steps) if control.kind in ("choice", "check") else thinned(steps, count)
+            every = range(steps) if _either(control) else thinned(steps, count)
             size *= len(every)
             axes.append(every if size <= most else [shown[name]])
             size = size if size <= most else size // len(every)
@@ -82,13 +99,3 @@ def thinned(steps: int, count: int) -> list[int]:
     if count >= steps:
         return list(range(steps))
     return [round(i * (steps - 1) / (count - 1)) for i in range(count)]
-
-
-def halving(steps: int) -> list[int]:
-    """Return all positions: both ends, what lies halfway, and so on."""
-    order: dict[int, None] = {}
-    count = 2
-    while len(order) < steps:
-        order.update(dict.fromkeys(thinned(steps, count)))
-        count = 2 * count - 1
-    return list(order)

@@ -1,7 +1,7 @@
 """`WhatToSee`: the lessons of an explorer as buttons that make their moves."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -40,13 +40,16 @@ class WhatToSee:
     def __repr__(self) -> str:
         return "\n".join(f"{self.move(each)}: {each.fact}" for each in self.explorer.lessons)
 
-    def move(self, lesson: Lesson) -> str:
-        """Return a phrase that says what to set and tick to get from the start to a lesson."""
+    def move(self, lesson: Lesson, shown: Mapping[str, int] | None = None) -> str:
+        """Return a phrase that says what to set and tick to get to a lesson.
+
+        It starts from the positions that are ``shown``, by default from the start.
+        """
         settings, others = [], []
         boxes: dict[str, list[str]] = {"tick": [], "untick": []}
         for key, control in self.explorer.controls.items():
             place = control.position(lesson.move[key]) if key in lesson.move else control.start
-            if place == control.start:
+            if place == (control.start if shown is None else shown[key]):
                 continue
             label, text = control.label or key.replace("_", " "), control.texts[place]
             symbol = label.partition(", ")[0]  # as in "w₁, weight of the ink"
