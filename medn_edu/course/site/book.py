@@ -164,7 +164,7 @@ def _run_sphinx(source: Path, pages: Path, doctrees: Path) -> list[str]:
 def _finish(pages: Path) -> None:
     """Remove what no page asks for, and let pictures load when they come near.
 
-    The theme has each icon as a drawing in a large script and as a letter of a font.  The font is
+    The theme has each icon as a drawing in a large script and as a letter of a font.  One font is
     enough; within the style sheet it also loads from disk in browsers that keep files apart.
     """
     for pattern in _UNUSED:
@@ -179,7 +179,8 @@ def _finish(pages: Path) -> None:
             text = text.replace(f'getItem("{name}") || ""', f'getItem("{name}") || {value}')
         path.write_text(text, encoding="utf-8")
     for path in sorted((pages / "_static").rglob("*.css")):
-        text = re.sub(r"url\(([^()]+\.woff2)\)", partial(_as_data, path), path.read_text("utf-8"))
+        text = re.sub(r"@font-face\{[^}]*fa-(brands|regular)[^}]*\}", "", path.read_text("utf-8"))
+        text = re.sub(r"url\(([^()]+\.woff2)\)", partial(_as_data, path), text)
         path.write_text(text, encoding="utf-8")
     shutil.rmtree(pages / "_static" / "vendor")
     (pages / _MARK).touch()
