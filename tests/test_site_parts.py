@@ -85,7 +85,7 @@ def test_settings_with_a_frame(data: st.DataObject, most: int) -> None:
 def test_settings_with_a_frame_of_the_course(name: str) -> None:
     explorer = EXHIBITS[name].explorer()
     shown = {key: control.start for key, control in explorer.controls.items()}
-    for most in (50, 300):
+    for most in (12, 25, 50, 300):
         moved = [lesson.move for lesson in explorer.lessons]
         check_grid(explorer.controls, moved, shown, most)
         grid = static_grid(explorer.controls, moved, shown, most)
@@ -313,6 +313,7 @@ def test_colours_of_figures_stand_out_in_the_dark_theme() -> None:
     for name in ("palette.py", "style.py", "medn.mplstyle"):
         found |= set(re.findall(r"\b[0-9A-F]{6}\b", (kit / name).read_text(encoding="utf-8")))
     assert len(found) > 25
+    assert np.abs(255 * dark(white) - 0x12).max() < 1, "white is the page's #121212"
     for name in found:
         colour = np.array(list(bytes.fromhex(name))) / 255
         before, after = contrast(colour, white), contrast(dark(colour), dark(white))
