@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -185,46 +186,52 @@ def test_a_second_book_has_the_same_bytes(book: Path, tmp_path: Path) -> None:
     assert [path for path in one if one[path] != two[path]] == []
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: Any) -> str:
-    """Return the sentence with which the command refuses something."""
-    assert main(["site", *map(str, words)]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    return said.err
+@pytest.fixture
+def refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., str]:
+    """Return the sentence with which the command refuses something, before any frame is drawn."""
+    monkeypatch.delattr("medn_edu.course.site.book.chapter_packs")
+
+    def sentence(*words: Any) -> str:
+        assert main(["site", *map(str, words)]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.count("\n") == 1
+        return said.err
+
+    return sentence
 
 
-def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, capsys: Any) -> None:
+def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, refused: Any) -> None:
     note = tmp_path / "mine" / "note.txt"
     note.parent.mkdir()
     note.write_text("dear diary")
     for place in (note, note.parent):
-        assert f"{place} is there and isn't a book" in refused(
-            capsys, place, "--only", "start-here"
-        )
+        assert f"{place} is there and isn't a book" in refused(place, "--only", "start-here")
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "note.txt"]
     assert note.read_text() == "dear diary"
 
 
-def test_a_chapter_that_there_is_not(tmp_path: Path, capsys: Any) -> None:
-    said = refused(capsys, tmp_path / "book", "--only", "trees", "bushes")
+def test_a_chapter_that_there_is_not(tmp_path: Path, refused: Any) -> None:
+    said = refused(tmp_path / "book", "--only", "trees", "bushes")
     assert "there is no chapter 'bushes'; the course has start-here, " in said
     assert not any(tmp_path.iterdir())
 
 
-def test_without_the_libraries_of_the_extra(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+def test_without_the_libraries_of_the_extra(tmp_path: Path, refused: Any, monkeypatch: Any) -> None:
     find = importlib.util.find_spec
     missing = {"sphinx", "numpydoc"}
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *at: None if name in missing else find(name, *at)
     )
-    said = refused(capsys, tmp_path / "book")
+    said = refused(tmp_path / "book")
     assert said.startswith("medn-edu: sphinx and numpydoc cannot be found")
     assert "pip install 'medn_edu[site]'" in said
 
 
-def test_outside_of_the_repository(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+def test_outside_of_the_repository(tmp_path: Path, refused: Any, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "__file__", str(tmp_path / "lib" / "medn_edu" / "cli" / "site.py"))
-    assert "this folder is no copy of the repository" in refused(capsys, tmp_path / "book")
+    assert "this folder is no copy of the repository" in refused(tmp_path / "book")
     assert not any(tmp_path.iterdir())
