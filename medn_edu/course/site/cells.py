@@ -1,7 +1,6 @@
 """The explorers of a saved notebook: the cells that make them are run, and no more than these need."""
 
 import ast
-import builtins
 import contextlib
 import io
 from collections.abc import Iterator, Mapping
@@ -18,8 +17,8 @@ def moves(output: Mapping[str, Any]) -> bool:
 def explorers(notebook: Mapping[str, Any]) -> Iterator[tuple[int, Explorer]]:
     """Yield the explorers that a notebook shows, each with the number of its cell.
 
-    Most cells that show one are complete by themselves.  Where one uses names of earlier cells, all
-    of these are run before it.
+    Most cells that show one are complete by themselves.  Where one lacks a name, all earlier cells are
+    run first.
     """
     namespace: dict[str, Any] = {}
     run: set[int] = set()
@@ -31,26 +30,18 @@ def explorers(notebook: Mapping[str, Any]) -> Iterator[tuple[int, Explorer]]:
     for number, source in code.items():
         if not any(moves(output) for output in notebook["cells"][number]["outputs"]):
             continue
-        if _free_names(source) - namespace.keys() - vars(builtins).keys():
+        try:
+            shown = _value(source, namespace)
+        except NameError:
             for earlier in code:
                 if earlier < number and earlier not in run:
                     _value(code[earlier], namespace)
                     run.add(earlier)
-        shown = _value(source, namespace)
+            shown = _value(source, namespace)
         run.add(number)
         if not isinstance(shown, Explorer):
             raise ValueError(f"cell {number} has saved an explorer's picture, but shows {shown!r}.")
         yield number, shown
-
-
-def _free_names(source: str) -> set[str]:
-    """Return the names that a cell uses and doesn't make."""
-    names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
-    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {each.asname or each.name for each in node.names}
-    return {node.id for node in names} - made
 
 
 def _value(source: str, namespace: dict[str, Any]) -> Any:

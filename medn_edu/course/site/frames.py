@@ -17,10 +17,10 @@ from PIL import Image
 from medn_edu.explorers.kit.explorer import Explorer
 from medn_edu.explorers.kit.what_to_see import WhatToSee
 
-MOST_BYTES = 1_100_000
+MOST_BYTES = 1_450_000
 """Size of a pack at which no more settings are added."""
 
-DEEPEST = 4  # overlays in one picture: each takes the browser some milliseconds
+DEEPEST = 8  # overlays in one picture: each takes the browser a millisecond
 COMPARED = 8  # how many pictures of similar settings may be the one below
 LIKE_THE_NOTEBOOK = 0.05  # share of a picture that may differ by rounding on another machine
 _LEVEL = np.round(np.arange(256) / 255 * 31).astype(np.uint16)  # of a colour's share

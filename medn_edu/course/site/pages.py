@@ -5,6 +5,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def chapter_page(path: Path, packs: Mapping[str, Any], extra: Path) -> dict[str,
             for output in cell["outputs"]:
                 data = output.get("data", {})
                 if "image/png" in data:
-                    name = f"{path.stem}-{number}-{len(shown)}.png"
+                    name = f"{path.stem}-{number}-{len(shown)}.webp"
                     shown.append(_figure(output, name, packs.get(str(number), {}), extra))
                 elif "text/markdown" in data:
                     text = "".join(data["text/markdown"])
@@ -175,11 +176,11 @@ def _figure(
     output: Mapping[str, Any], name: str, pack: Mapping[str, Any], extra: Path
 ) -> dict[str, Any]:
     """Return a picture as a cell of HTML, and save it; for an explorer its frames, too."""
-    png = extra / "pictures" / name
-    png.parent.mkdir(parents=True, exist_ok=True)
-    png.write_bytes(b64decode("".join(output["data"]["image/png"])))
-    with Image.open(png) as picture:
+    file = extra / "pictures" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with Image.open(BytesIO(b64decode("".join(output["data"]["image/png"])))) as picture:
         width, height = picture.size
+        picture.convert("RGB").save(file, "webp", lossless=True, method=4)
     about = output["metadata"]["image/png"]
     parts = [
         f'<img src="../pictures/{name}" alt="{html.escape(about["alt"])}" width="{width}" '

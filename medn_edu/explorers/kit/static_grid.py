@@ -23,8 +23,8 @@ def static_grid(
     """Return at most ``most`` settings, each as the positions of all controls.
 
     First what is shown at the beginning and by the lessons.  Then, ever finer: every control by itself,
-    the time at each lesson, and the time for each choice.  The rest is a coarse grid of as many controls
-    as there is room for, in their order.
+    the time at each lesson, so that it can be played, and, a quarter as fine, the time for each choice.
+    The rest is a coarse grid of as many controls as there is room for, in their order.
 
     Parameters
     ----------
@@ -68,8 +68,10 @@ def _wanted(
             if not _either(control):
                 yield from (first | {name: i} for i in thinned(len(control.values), count))
         for name in times:
-            for i in thinned(len(controls[name].values), count):
+            steps = len(controls[name].values)
+            for i in thinned(steps, 4 * count - 3):
                 yield from (scene | {name: i} for scene in scenes)
+            for i in thinned(steps, count):
                 yield from (first | choice | {name: i} for choice in choices)
     yield from _coarse(controls, first, most)
 
