@@ -57,6 +57,14 @@ def built_once(folder: Path) -> Path:
     return folder
 
 
+def same_picture(one: bytes, other: bytes) -> bool:
+    """Return whether two files show the same pixels."""
+    first, second = (
+        np.asarray(Image.open(io.BytesIO(each)).convert("RGB")) for each in (one, other)
+    )
+    return np.array_equal(first, second)
+
+
 def read_pack(script: str) -> tuple[str, dict[str, Any]]:
     """Return the name and the content of a script of frames."""
     found = re.fullmatch(r"\(window\.medn_frames \?\?= \{\}\)\[(.*?)\] = (.*);\n", script)
