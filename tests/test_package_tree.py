@@ -4,6 +4,7 @@ import contextlib
 import re
 import subprocess
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import medn_edu
+from medn_edu.cli import site
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -66,6 +68,22 @@ def test_dependencies_have_lower_bounds_no_caps_and_pins_for_binder():
         assert requirement.specifier.contains(pinned[name]), f"{name}=={pinned[name]} is too old"
     version = (ROOT / "binder" / "runtime.txt").read_text().strip().removeprefix("python-")
     assert f"Programming Language :: Python :: {version}" in PROJECT["classifiers"]
+
+
+def installed(extra: str) -> set[str]:
+    """What an extra installs, by itself and by other extras of ours."""
+    found = set()
+    for requirement in map(Requirement, PROJECT["optional-dependencies"][extra]):
+        if requirement.name == "medn_edu":
+            found = found.union(*map(installed, requirement.extras))
+        else:
+            found.add(canonicalize_name(requirement.name))
+    return found
+
+
+def test_the_extra_site_installs_all_that_its_command_needs():
+    homes = packages_distributions()
+    assert {canonicalize_name(homes[name][0]) for name in site.NEEDS} <= installed("site")
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a source archive may lose the modes")

@@ -7,7 +7,14 @@ from typing import Any
 
 from medn_edu.cli.console import CommandError, Progress, add_command, say
 
-NEEDS = ("sphinx", "myst_nb", "sphinx_book_theme", "numpydoc", "sphinx-mathjax-offline")
+NEEDS = (
+    "sphinx",
+    "myst_nb",
+    "sphinx_book_theme",
+    "numpydoc",
+    "sphinx-mathjax-offline",
+    "selectolax",  # the chapter on trees reads web pages
+)
 
 
 def add_parser(commands: Any) -> None:
