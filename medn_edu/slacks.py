@@ -181,7 +181,7 @@ class ExponentialSlack(Slack):
 
 
 def check_slack(slack: Any) -> Slack:
-    """Return ``slack`` if it is one that the compiled code can handle; otherwise a TypeError."""
+    """Return ``slack`` if compiled code can handle it, and raise a TypeError otherwise."""
     if type(slack) not in (LinearSlack, QuadraticSlack, ExponentialSlack):
         raise TypeError(
             f"slack is {shown(slack)}; expected LinearSlack(C), QuadraticSlack(C) or "

@@ -116,6 +116,32 @@ def test_links_of_a_book_hold(pages: Pages, named: set[str]) -> None:
     assert [(path.name, link) for path, link in links if not holds(path, link)] == []
 
 
+def test_numbers_stay_with_their_signs(pages: Pages) -> None:
+    """In running text; code is left as it is, and tables may break where they must."""
+    text = "//p[not(ancestor::table or ancestor::figure)]/text()"
+    parted = re.compile(r"\d [%±]|± \d")
+    found = {
+        path.name: [each for each in page.xpath(text) if parted.search(each)]
+        for path, page in pages.items()
+    }
+    assert {name: each for name, each in found.items() if each} == {}
+    assert any(
+        "\N{NO-BREAK SPACE}%" in each for page in pages.values() for each in page.xpath(text)
+    )
+    code = [each for page in pages.values() for each in page.xpath("//pre//text()")]
+    assert not any("\N{NO-BREAK SPACE}" in each for each in code)
+
+
+def test_the_reference_shows_nothing_of_how_python_works(book: Path, pages: Pages) -> None:
+    inside = re.compile(
+        r"Alias for field number|Built-in (im)?mutable|<function|<class|0x[0-9a-f]{6}|:func:|:class:"
+    )
+    for path in sorted((book / "reference").glob("*.html")):
+        shown = pages[path].xpath("string(//article)")
+        assert len(shown) > 500, path.name
+        assert inside.findall(shown) == [], path.name
+
+
 def loads(sheet: Path) -> list[str]:
     """Return the addresses that a style sheet loads."""
     rules = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)

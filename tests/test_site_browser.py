@@ -3,10 +3,12 @@
 Needs Chromium; without it these tests are skipped on a reader's machine and fail under ``CI=true``.
 """
 
+import base64
 import contextlib
 import functools
 import gzip
 import http.server
+import io
 import os
 import re
 import threading
@@ -19,7 +21,9 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pytest
 from lab_in_browser import INSTALL, chromium, find_chromium
-from site_books import THREE
+from lxml import html
+from PIL import Image
+from site_books import THREE, put_together, same_picture
 
 from medn_edu.course.syllabus import chapter
 
@@ -96,7 +100,7 @@ WIDTH = "() => document.documentElement.scrollWidth"
 CUT = """() => {
     const edge = document.documentElement.clientWidth + 1;
     const cut = [...document.querySelectorAll(".bd-main *")].filter((node) => {
-        if (node.closest(".medn-layers *, .medn-spoken, mjx-assistive-mml, .bd-sidebar-secondary")) {
+        if (node.closest(".medn-spoken, mjx-assistive-mml, .bd-sidebar-secondary")) {
             return false; // what is meant to be out of sight
         }
         if (node.getBoundingClientRect().right <= edge || !node.checkVisibility()) return false;
@@ -109,8 +113,8 @@ CUT = """() => {
     return cut.map((node) => `${node.tagName} ${node.className} ${node.textContent.slice(0, 40)}`);
 }"""
 
-# Pictures that don't wait until they come near; the layers of an explorer are in the page's memory.
-EAGER = """() => [...document.querySelectorAll(".bd-main img:not([loading=lazy], .medn-layers img)")]
+# Pictures that don't wait until they come near.
+EAGER = """() => [...document.querySelectorAll(".bd-main img:not([loading=lazy])")]
     .map((image) => image.outerHTML)"""
 
 # Icons whose font isn't there.
@@ -152,12 +156,11 @@ PACK = """async (name) => {
     return window.medn_frames[name];
 }"""
 SHOWN = """(root) => {
-    const layers = root.querySelector(".medn-layers");
+    const picture = root.querySelector("canvas");
     const inputs = [...root.querySelectorAll("input, select")];
     return {
-        sources: [...layers.children].map((image) => image.src),
-        ready: [...layers.children].every((image) => image.complete && image.naturalWidth > 0),
-        alt: layers.ariaLabel,
+        number: Number(picture.dataset.number),
+        alt: picture.ariaLabel,
         summary: root.querySelector(".medn-summary").textContent,
         at: inputs.map((input) => Number(input.type === "checkbox" ? input.checked : input.value)),
         told: inputs.map((input) => input.type === "range" ? input.ariaValueText : null),
@@ -165,8 +168,15 @@ SHOWN = """(root) => {
     };
 }"""
 
-ANOTHER_PICTURE = """([root, sources]) =>
-    [...root.querySelectorAll(".medn-layers img")].map((image) => image.src).join() !== sources.join()"""
+ANOTHER_PICTURE = """([root, number]) =>
+    Number(root.querySelector("canvas").dataset.number) !== number"""
+
+# Draws a whole picture over the one that is shown.
+OVERDRAW = """async ([root, png]) => {
+    const image = Object.assign(new Image(), { src: `data:image/png;base64,${png}` });
+    await image.decode();
+    root.querySelector("canvas").getContext("2d").drawImage(image, 0, 0);
+}"""
 
 # Moves controls to positions, one after the other, each as a reader would.
 SET = """async ([root, positions]) => {
@@ -361,21 +371,23 @@ class Figure:
         self.page.evaluate(SET, [self.root, list(positions)])
         return self.shown()
 
-    def sources(self, frame: int) -> list[str]:
-        """Return what the picture of a frame consists of, but for the page's own."""
-        layers: list[str] = []
-        while frame >= 0:
-            if overlay := self.pack["overlay"][frame]:
-                layers.insert(0, f"data:image/webp;base64,{overlay}")
-            frame = self.pack["below"][frame]
-        return layers
+    @functools.cached_property
+    def saved(self) -> Image.Image:
+        """The notebook's picture, as the page has it where no script runs."""
+        page = Path(unquote(urlsplit(self.page.url).path))
+        tree = html.fromstring(page.read_bytes())
+        [src] = tree.xpath(f"//figure[script[contains(., '{self.name}')]]//img/@src")
+        return Image.open(page.parent / unquote(src))
+
+    def picture(self, frame: int) -> Image.Image:
+        """Return the picture of a frame."""
+        return put_together(self.pack, frame, self.saved)[0]
 
     def shows(self, shown: dict[str, Any], frame: int) -> bool:
         """Return whether a frame of the pack is shown, in all that tells of it."""
         pack = self.pack
         return (
-            shown["ready"]
-            and shown["sources"][1:] == self.sources(frame)
+            shown["number"] == frame
             and shown["alt"] == pack["alt"][frame]
             and NOTE.sub("", shown["summary"]) == pack["summary"][frame]
         )
@@ -645,9 +657,8 @@ def test_every_control_moves_its_figure(figures: list[Figure]) -> None:
                     continue
                 now = figure.press(control, key)
                 assert now["at"] == [*figure.start[:k], position, *figure.start[k + 1 :]], about
-                assert now["ready"], about
                 assert noted(now) == "", about
-                assert now["sources"] != saved["sources"], about
+                assert figure.picture(now["number"]) != figure.picture(0), about
                 if not spec["label"].endswith("only)"):  # under one choice of another control
                     assert (now["alt"], now["summary"]) != (saved["alt"], saved["summary"]), about
                 if spec["kind"] in ("slider", "time"):
@@ -682,7 +693,7 @@ def test_time_plays(figures: list[Figure]) -> None:
             figure.controls[k].focus()
             press()
             assert button.get_attribute("aria-label") == "Pause", figure.name
-            figure.wait_until(ANOTHER_PICTURE, before["sources"])
+            figure.wait_until(ANOTHER_PICTURE, before["number"])
             if button.get_attribute("aria-label") == "Pause":  # not yet at the end
                 press()
             assert button.get_attribute("aria-label") == "Play", figure.name
@@ -691,6 +702,21 @@ def test_time_plays(figures: list[Figure]) -> None:
             assert figure.number() == number, figure.name
             assert figure.shown()["at"][k] != before["at"][k], figure.name
         assert figure.shows(figure.reset(), 0), figure.name
+
+
+def test_pictures_have_no_traces_of_others(figures: list[Figure]) -> None:
+    """A frame of many overlays, as the browser shows it, is that of one whole picture."""
+    for figure in figures:
+        depths = [-1]
+        for below in figure.pack["below"]:
+            depths.append(depths[below + 1] + 1)
+        number = int(np.argmax(depths[1:]))
+        figure.set(figure.pack["at"][number])
+        drawn, whole = figure.root.query_selector("canvas"), io.BytesIO()
+        shown = drawn.screenshot()
+        figure.picture(number).save(whole, "png")
+        figure.page.evaluate(OVERDRAW, [figure.root, base64.b64encode(whole.getvalue()).decode()])
+        assert same_picture(shown, drawn.screenshot()), figure.name
 
 
 def test_settings_without_a_picture_say_so(figures: list[Figure]) -> None:
@@ -747,7 +773,7 @@ def test_on_paper(reader: Reader, figures: list[Figure]) -> None:
     assert all(figure.controls[0].is_visible() for figure in figures)
     reader.page.emulate_media(media="print")
     for figure in figures:
-        assert figure.root.query_selector(".medn-layers img").is_visible(), figure.name
+        assert figure.root.query_selector("canvas").is_visible(), figure.name
         assert figure.root.query_selector(".medn-summary").is_visible(), figure.name
         for control in figure.root.query_selector_all("input, select, button"):
             assert not control.is_visible(), figure.name

@@ -20,7 +20,7 @@ from site_books import ROOT, check_frames
 from medn_edu.course.gallery import EXHIBITS
 from medn_edu.course.site.cells import explorers
 from medn_edu.course.site.frames import pack_frames
-from medn_edu.course.site.pages import ASKS_THERE, chapter_page, linked
+from medn_edu.course.site.pages import ASKS_THERE, PAPERS, chapter_page, linked, papered
 from medn_edu.course.syllabus import REPOSITORY, binder_link
 from medn_edu.explorers import Explorer, Time, new_figure
 from medn_edu.explorers.kit.controls import Control
@@ -248,6 +248,39 @@ def test_what_a_page_has_of_a_notebook(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("printed", "in_columns"),
+    [
+        ("model  error\nCRF    0.31\n", True),
+        ("31 % of the words, 79 % of the\nweight on the border.\n", False),
+        ("", False),
+    ],
+)
+def test_lines_of_printed_tables_stay_whole(tmp_path: Path, printed: str, in_columns: bool) -> None:
+    stream = {"output_type": "stream", "name": "stdout", "text": printed.splitlines(keepends=True)}
+    value = {"output_type": "execute_result", "data": {"text/plain": [printed]}, "metadata": {}}
+    for output in (stream, value):
+        tags = page_of(tmp_path, code("show()", output))[0]["metadata"].get("tags", [])
+        assert tags == ["columns"] * in_columns
+
+
+def test_a_page_without_output_says_nothing_of_running(tmp_path: Path) -> None:
+    still, moving = (
+        "".join(page_of(tmp_path, text("# Notation"), *more)[1]["source"])
+        for more in ((), (code("draw()", picture()),))
+    )
+    assert moving.startswith(still)
+    assert "runs no code" in moving
+    assert "runs no code" not in still
+
+
+def test_figures_of_studies_that_keep_their_paper() -> None:
+    for name in PAPERS.split("|"):
+        assert list((ROOT / "figures").glob(f"{name}.*"))
+    shown = "![A plane](../figures/shape-strength-plane.png) and ![lines](shape-strength-lines.png)"
+    assert papered(shown) == shown.replace("plane.png)", "plane.png){.medn-paper}")
+
+
+@pytest.mark.parametrize(
     ("alt", "caption", "on_paper"),
     [
         ("A line", "See the highlight, and the lighting.", False),
@@ -255,6 +288,8 @@ def test_what_a_page_has_of_a_notebook(tmp_path: Path) -> None:
         ("a pale line", "It rises.", True),
         ("A line", "The darkest dots fall.", True),
         ("Words of handwritten letters", "It rises.", True),
+        ("Dots", "A dot for each pixel.", False),
+        ("A 3", "Three test words, with their labels.", True),
     ],
 )
 def test_figures_whose_words_name_a_shade_or_handwriting_keep_their_paper(

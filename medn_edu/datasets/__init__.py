@@ -28,9 +28,10 @@ sets show this in different ways:
 * `draw_image`, binary images of our own, `make_noisy_images`, noisy copies of them, and
   `make_random_images`, images that are new each time: for models on grids.
 
-Images come as plain arrays.  All the others come as a `sklearn.utils.Bunch` with ``data`` and
-``target`` (lists with one entry per sample) and ``DESCR``, which tells the story of the data and what
-you should know before you believe a number.  If nodes are images or vectors, an entry of ``data`` is an
+Images come as plain arrays, `load_handwriting` returns a `Handwriting`, and `make_pages` returns texts.
+All the others come as a `sklearn.utils.Bunch` with ``data`` and ``target`` (lists with one entry per
+sample) and ``DESCR``, which tells the story of the data and what you should know before you believe a
+number.  If nodes are images or vectors, an entry of ``data`` is an
 array ``(n_nodes, n_features)``, and ``model.fit(bunch.data, bunch.target)`` works at once.  If nodes are
 words, an entry is a list of strings.  `token_features` turns it into one dictionary of features per
 word, and `medn_edu.SequenceVectorizer` turns these dictionaries into samples.

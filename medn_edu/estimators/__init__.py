@@ -12,7 +12,7 @@ edges.  All models predict ``argmax_y F``.  They differ in how they choose ``w``
 `MEDN`                  maximum entropy discrimination: the same with any prior in place of
                         ``|w|^2 / 2``, a posterior distribution over weights, and other slacks
 `LaplaceMEDN`           MEDN with a Laplace prior, exact or by the papers' variational method
-`L1M3N`                 ``|w|_1 / 2 + C sum_i xi_i``, which selects features, in four ways
+`L1M3N`                 ``|w|_1 / 2 + C sum_i xi_i``, which selects features
 `CRF`                   conditional random field: ``-sum_i log p(y_i | x_i; w)``, plus
                         ``lam |w|^2 / 2``, ``lam |w|_1``, both or nothing
 `EpsilonMarkovNetwork`  from M3N to the CRF: M3N with ``epsilon log sum_y exp(. / epsilon)`` in place

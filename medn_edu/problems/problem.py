@@ -134,9 +134,8 @@ class Problem:
         self.regulariser = regulariser
         self.n_jobs = n_jobs
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         X: Iterable[Any],
         y: Iterable[Any],
         loss: MarginLoss | SoftMaxLoss | None = None,
@@ -159,7 +158,9 @@ class Problem:
             The problem, in which every sample has the weight 1.
         """
         loss = MarginLoss(LinearSlack(C=1.0)) if loss is None else loss
-        return cls(labelled(X, y), loss, GaussianPrior() if regulariser is None else regulariser)
+        return Problem(
+            labelled(X, y), loss, GaussianPrior() if regulariser is None else regulariser
+        )
 
     @property
     def n_samples(self) -> int:

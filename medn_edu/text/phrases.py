@@ -47,7 +47,7 @@ class PhraseFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     ``label 4=``            how many of its words had, by themselves, label 4 in other trees
     ``sum=``                these labels added up, counted from the middle one
     ``parts=``              the sums of its first two parts, and whether a part holds *not* or *but*
-    ``beside not=``         if one part is a single word, that word with the sum of the other part
+    ``not beside=``         if one part is a single word, that word with the sum of the other part
     ======================  ==========================================================================
 
     All features of a phrase have the same value, chosen so that the norm of the row is 1.  Then

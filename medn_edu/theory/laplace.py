@@ -91,8 +91,8 @@ def jensen_gap(
     As a function of ``tau`` the gap falls to its minimum at `best_tau`, Eq. (11), and then rises
     again.  The expected variance is always ``1 / lam`` more than ``tau``.
 
-    Even the best ``q`` loses something.  It loses much where the sign of the weight is in doubt, and
-    little where the weight is known to be large:
+    Even at the best ``tau`` something is lost: much where the sign of the weight is in doubt, and little
+    where the weight is known to be large.
 
     >>> import numpy as np
     >>> jensen_gap(np.array([0.0, 1.0, 10.0]), 0.5, lam=4.0).round(3)

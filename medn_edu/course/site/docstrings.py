@@ -1,6 +1,7 @@
-"""An extension of Sphinx that shows our docstrings as they are meant."""
+"""An extension of Sphinx that shows our texts and docstrings as they are meant."""
 
 import contextlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from medn_edu.course.site.reference import MODULES
 from medn_edu.course.syllabus import REPOSITORY
 
 _CHECKOUT = Path(__file__).parents[3]
+_UNIT = re.compile(r"(?<=\d) (?=[%±−×·])|(?<=[±−×·]) (?=\d)")
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -26,7 +28,20 @@ def setup(app: Any) -> dict[str, Any]:
                 for node in self.document.findall(kind):
                     node["support_smartquotes"] = False
 
+    class Units(SphinxTransform):
+        """Keep a number and its sign in one line, except in tables, which would grow too wide."""
+
+        default_priority = 740
+
+        def apply(self, **_: Any) -> None:
+            as_they_are = nodes.literal, nodes.math, nodes.FixedTextElement, nodes.entry
+            for text in list(self.document.findall(nodes.Text)):
+                whole = _UNIT.sub("\N{NO-BREAK SPACE}", text)
+                if whole != text and not _is_within(text, as_they_are):
+                    text.parent.replace(text, nodes.Text(whole))
+
     app.add_transform(PlainTypes)
+    app.add_transform(Units)
     app.connect("autodoc-skip-member", _skip_others)
     app.connect("autodoc-process-docstring", _describe_constant, priority=400)  # before numpydoc
     app.connect("autodoc-process-signature", _shorten_signature)
@@ -34,12 +49,19 @@ def setup(app: Any) -> dict[str, Any]:
     return {"parallel_read_safe": True}
 
 
+def _is_within(node: Any, kinds: tuple[type, ...]) -> bool:
+    while node := node.parent:
+        if isinstance(node, kinds):
+            return True
+    return False
+
+
 def _skip_others(
     app: Any, what: str, name: str, member: Any, skip: bool, options: Any
 ) -> bool | None:
     """Skip members whose code isn't ours; None leaves the decision to others."""
     of = getattr(member, "__module__", None) or type(member).__module__
-    return True if of.split(".")[0] in ("sklearn", "abc", "collections") else None
+    return True if of.split(".")[0] in ("sklearn", "abc", "collections", "_collections") else None
 
 
 def _describe_constant(

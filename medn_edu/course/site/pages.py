@@ -15,13 +15,26 @@ from medn_edu.course.site.cells import moves
 from medn_edu.course.syllabus import CHAPTERS, REPOSITORY, binder_link
 
 _SHADES = r"white|black|(pale|dark|light|bright)(r|st|er|est)?"  # would be wrong in the dark theme
-_IMAGES = r"images?|pixels?|handwritten|balls for three"  # would look like their negatives
+_IMAGES = (  # would look like their negatives
+    r"images?|pixels|Ink on a|blank paper|handwritten|words?, with (their|a)|cup|Balls for three|"
+    "belief in label|tag follows"
+)
 ON_PAPER = re.compile(rf"\b({_SHADES}|{_IMAGES})\b")
-"""What the words of a figure name if it keeps its paper in the dark theme."""
+"""What the words of a chapter's figure name if it keeps its paper in the dark theme."""
 
+PAPERS = (
+    "clearing|denoising|denoising-new|epsilon|lattice|pac-bayes|shape-strength|shape-strength-plane"
+)
+"""The study figures that do so: images, heat maps, and shades that are named."""
+
+_NO_CODE = (
+    "\n\n*This page runs no code, and its figures show pictures that were drawn beforehand. To run "
+    "cells, and to have answers checked, open the notebook by one of the links above.*"
+)
 ASKS_THERE = "*A running notebook asks for your guess here.*\n"
 _LISTED = ("README", "claims", "studies", "theorems", "measured", "how-to-add")
-_IMAGE = re.compile(r"(!\[[^\]]*\]\([^)]*\))")
+_IMAGE = re.compile(rf"(!\[[^\]]*\]\((?:[^)]*/)?(?:{PAPERS})\.\w+\))")
+_GAP = re.compile(r"\S {2,}\S")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 
 
@@ -41,6 +54,7 @@ def chapter_page(path: Path, packs: Mapping[str, Any], extra: Path) -> dict[str,
         Folder of the files that are copied into the book as they are.
     """
     notebook = json.loads(path.read_text(encoding="utf-8"))
+    has_outputs = any(cell.get("outputs") for cell in notebook["cells"])
     cells: list[dict[str, Any]] = []
     for number, cell in enumerate(notebook["cells"]):
         source, tags = "".join(cell["source"]), cell["metadata"].get("tags", [])
@@ -49,7 +63,7 @@ def chapter_page(path: Path, packs: Mapping[str, Any], extra: Path) -> dict[str,
         if cell["cell_type"] == "markdown":
             cells.append(_markdown(source))
             if source.startswith("# "):
-                cells.append(_markdown(_ways(path.name)))
+                cells.append(_markdown(_ways(path.name) + (_NO_CODE if has_outputs else "")))
             continue
         said: list[dict[str, Any]] = []
         shown: list[dict[str, Any]] = []
@@ -71,7 +85,8 @@ def chapter_page(path: Path, packs: Mapping[str, Any], extra: Path) -> dict[str,
                         shown.append(_markdown(text.replace(ASKS_THERE, "")))
                 else:
                     said.append(output)
-        cells += [{**cell, "metadata": {}, "outputs": said}, *shown]
+        metadata = {"tags": ["columns"]} if _in_columns(said) else {}
+        cells += [{**cell, "metadata": metadata, "outputs": said}, *shown]
     notebook["cells"] = [cell | {"id": f"cell-{i}"} for i, cell in enumerate(cells)]
     return notebook
 
@@ -109,12 +124,8 @@ def first_page(text: str) -> str:
 
 
 def papered(text: str) -> str:
-    """Return a page whose images keep their paper in sections that name a shade."""
-    sections = re.split(r"(?m)^(?=#)", text)
-    return "".join(
-        _IMAGE.sub(r"\1{.medn-paper}", section) if ON_PAPER.search(section) else section
-        for section in sections
-    )
+    """Return a page on which the figures of `PAPERS` keep their paper."""
+    return _IMAGE.sub(r"\1{.medn-paper}", text)
 
 
 def contents(notebooks: Sequence[Path]) -> str:
@@ -150,6 +161,12 @@ def _tree(pages: list[str], caption: str = "") -> str:
     return "\n" + "\n".join(lines) + "\n"
 
 
+def _in_columns(outputs: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a table is printed, whose lines mustn't be wrapped."""
+    texts = (output.get("text", output.get("data", {}).get("text/plain", "")) for output in outputs)
+    return any(len(_GAP.findall("".join(text))) > 1 for text in texts)
+
+
 def _markdown(source: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "metadata": {}, "source": source}
 
@@ -160,8 +177,7 @@ def _ways(file: str) -> str:
         f"[Run it on Binder]({binder_link(file)}) · "
         f"[download the notebook](path:../originals/{file}) · "
         "[map](00-start-here.ipynb#Map) · [notation](notation.ipynb#Notation) · "
-        "[glossary](notation.ipynb#Glossary)\n\n"
-        "*This page runs no code. Its figures show pictures that were drawn beforehand.*"
+        "[glossary](notation.ipynb#Glossary)"
     )
 
 
@@ -211,7 +227,7 @@ def _lessons(lessons: Mapping[str, Any]) -> list[str]:
         return []
     parts = [
         '<div class="medn-lessons" hidden>',
-        "<p><b>Show me.</b> Press one, then look:</p>",
+        "<p><b>Show me.</b> Each button sets what it says, and all else as at the start:</p>",
     ]
     for move, lesson in lessons.items():
         positions = html.escape(json.dumps(lesson["positions"]))

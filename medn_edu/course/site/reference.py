@@ -25,10 +25,10 @@ def reference_pages() -> dict[str, str]:
     pages["index"] = "\n".join(
         ["Reference", "=========", "", ".. automodule:: medn_edu", "",
          "Subpackages", "-----------", "",
-         ".. autosummary::", "", *(f"   {name}" for name in MODULES), "",
+         ".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in MODULES), "",
          ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in MODULES), "",
          "What ``import medn_edu`` offers directly", "-" * 40, "",
-         ".. autosummary::", "", *names, ""]
+         ".. autosummary::", "   :nosignatures:", "", *names, ""]
     )  # fmt: skip
     return pages
 
@@ -40,7 +40,7 @@ def _page(module: ModuleType) -> str:
         name for name, each in vars(module).items()
         if getattr(each, "__module__", "") == title and not name.startswith("_")
     ]  # fmt: skip
-    lines += [".. autosummary::", "", *(f"   {name}" for name in names), ""]
+    lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names), ""]
     for name in names:
         lines += [f".. {_directive(getattr(module, name))}:: {name}", *_options(module, name), ""]
     return "\n".join(lines)

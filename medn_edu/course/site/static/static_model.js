@@ -8,7 +8,7 @@ class StaticModel {
     const summary = still.nextElementSibling.textContent;
     const frame = { png: -1, alt: still.alt, summary, positions: spec.start, view: "", serial: 0 };
     this.values = { ...spec, frame, waiting: "Waiting for the pictures…" };
-    Object.assign(this, { still, listeners: [] });
+    Object.assign(this, { still, paper: element("img", { src: still.src }), listeners: [] });
   }
 
   get(key) { return this.values[key]; }
@@ -42,20 +42,13 @@ class StaticModel {
     return { png, alt: pack.alt[png], summary: note + pack.summary[png] };
   }
 
-  async send({ kind, view, serial, positions, have }) {
-    if (kind !== "draw" && kind !== "stack") return; // what is told to a kernel only
-    const time = this.values.controls.find((spec) => spec.kind === "time");
-    const position = kind === "stack" ? time.texts.findIndex((_, i) => !have.includes(i)) : null;
-    const at = kind === "stack" ? { [time.name]: position } : {};
-    const justWider = kind === "draw" && JSON.stringify(positions) === JSON.stringify(this.values.frame.positions);
-    const frame = justWider ? this.values.frame : await this.frame({ ...positions, ...at }).catch(() => null);
-    if (!frame) {
-      this.tell("msg:custom", { kind: "failed", view, serial, text: "The pictures can't be loaded." });
-    } else if (kind === "stack") {
-      this.tell("msg:custom", { kind, view, serial, position, ...frame }, [frame.png]);
-    } else {
-      this.show({ ...frame, positions, view, serial });
-    }
+  // All but a move to draw is meant for a kernel: nothing has to be fetched ahead here.
+  async send({ kind, view, serial, positions }) {
+    if (kind !== "draw") return;
+    const justWider = JSON.stringify(positions) === JSON.stringify(this.values.frame.positions);
+    const frame = justWider ? this.values.frame : await this.frame(positions).catch(() => null);
+    if (frame) this.show({ ...frame, positions, view, serial });
+    else this.tell("msg:custom", { kind: "failed", view, serial, text: "The pictures can't be loaded." });
   }
 
   show(frame) {
@@ -63,21 +56,22 @@ class StaticModel {
     this.tell("change:frame");
   }
 
-  // What the explorer puts into the page for a frame.
+  // What the explorer puts into the page for a frame.  It is put together at full size, because overlays
+  // that the browser makes smaller one by one leave traces of what they should hide.
   async picture(number, { alt, summary }) {
     const layers = [];
     const pack = number < 0 ? null : await this.load();
     for (let i = number; i >= 0; i = pack.below[i]) {
-      const [left, top, width] = pack.box[i].map((pixels, k) => (100 * pixels) / this.values.size[k % 2]);
-      const src = pack.overlay[i] && `data:image/webp;base64,${pack.overlay[i]}`;
-      const style = `left: ${left}%; top: ${top}%; width: ${width}%`;
-      if (src) layers.unshift(element("img", { src, style, alt: "" }));
+      if (pack.overlay[i]) layers.unshift([`data:image/webp;base64,${pack.overlay[i]}`, ...pack.box[i]]);
     }
-    layers.unshift(element("img", { src: this.still.src, alt: "" }));
-    const all = layers.map((image) => image.decode().catch(() => {}));
+    const images = [this.paper, ...layers.map(([src]) => element("img", { src }))];
+    const all = images.map((image) => image.decode().catch(() => {}));
     await (this.drawn = Promise.all([this.drawn, ...all]).then(() => {})); // none overtakes another
-    const node = element("div", { class: "medn-layers", role: "img", "aria-label": alt }, ...layers);
-    return Object.assign(node, { frame: { alt, summary } });
+    const [width, height] = this.values.size;
+    const canvas = element("canvas", { width, height, role: "img", "aria-label": alt, "data-number": number });
+    const places = [[0, 0], ...layers.map(([, left, top]) => [left, top])];
+    images.forEach((image, k) => canvas.getContext("2d").drawImage(image, ...places[k]));
+    return Object.assign(canvas, { frame: { alt, summary } });
   }
 }
 
