@@ -143,15 +143,15 @@ class ElasticNet:
         """Name and parameters of the formulas in compiled code."""
         return ("elastic_net", (self.l1, self.l2))
 
-    def log_mgf(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def log_mgf(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
         """Return the conjugate of each weight's term."""
         return np.square(soft_threshold(eta, self.l1)) / (2 * self.l2)
 
-    def mean(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def mean(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
         """Return the weights that belong to ``eta``, which are the slope of the conjugate."""
         return soft_threshold(eta, self.l1) / self.l2
 
-    def variance(self, eta: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def variance(self, eta: np.ndarray, _index: np.ndarray | None = None) -> np.ndarray:
         """Return the curvature that steps assume: ``1 / l2``, or a small share of it where it is 0."""
         return np.where(np.abs(eta) >= self.l1, 1.0, FLAT) / self.l2
 
