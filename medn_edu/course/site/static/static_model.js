@@ -8,6 +8,8 @@ class StaticModel {
     const summary = still.nextElementSibling.textContent;
     const frame = { png: -1, alt: still.alt, summary, positions: spec.start, view: "", serial: 0 };
     this.values = { ...spec, frame, waiting: "Waiting for the pictures…" };
+    const [width, height] = spec.size;
+    this.canvas = element("canvas", { width, height, role: "img" });
     Object.assign(this, { still, paper: element("img", { src: still.src }), listeners: [] });
   }
 
@@ -56,8 +58,8 @@ class StaticModel {
     this.tell("change:frame");
   }
 
-  // What the explorer puts into the page for a frame.  It is put together at full size, because overlays
-  // that the browser makes smaller one by one leave traces of what they should hide.
+  // Draws a frame, on the one canvas that the explorer puts into the page.  Its parts come together at
+  // full size, because overlays that are made smaller one by one leave traces of what they should hide.
   async picture(number, { alt, summary }) {
     const layers = [];
     const pack = number < 0 ? null : await this.load();
@@ -67,11 +69,11 @@ class StaticModel {
     const images = [this.paper, ...layers.map(([src]) => element("img", { src }))];
     const all = images.map((image) => image.decode().catch(() => {}));
     await (this.drawn = Promise.all([this.drawn, ...all]).then(() => {})); // none overtakes another
-    const [width, height] = this.values.size;
-    const canvas = element("canvas", { width, height, role: "img", "aria-label": alt, "data-number": number });
     const places = [[0, 0], ...layers.map(([, left, top]) => [left, top])];
-    images.forEach((image, k) => canvas.getContext("2d").drawImage(image, ...places[k]));
-    return Object.assign(canvas, { frame: { alt, summary } });
+    images.forEach((image, k) => this.canvas.getContext("2d").drawImage(image, ...places[k]));
+    this.canvas.setAttribute("aria-label", alt);
+    this.canvas.dataset.number = number;
+    return Object.assign(this.canvas, { frame: { alt, summary } });
   }
 }
 
