@@ -64,13 +64,13 @@ class StaticModel {
     const layers = [];
     const pack = number < 0 ? null : await this.load();
     for (let i = number; i >= 0; i = pack.below[i]) {
-      if (pack.overlay[i]) layers.unshift([`data:image/webp;base64,${pack.overlay[i]}`, ...pack.box[i]]);
+      const src = pack.overlay[i] && `data:image/webp;base64,${pack.overlay[i]}`;
+      if (src) layers.unshift([element("img", { src }), ...pack.box[i].slice(0, 2)]);
     }
-    const images = [this.paper, ...layers.map(([src]) => element("img", { src }))];
-    const all = images.map((image) => image.decode().catch(() => {}));
+    layers.unshift([this.paper, 0, 0]);
+    const all = layers.map(([image]) => image.decode().catch(() => {}));
     await (this.drawn = Promise.all([this.drawn, ...all]).then(() => {})); // none overtakes another
-    const places = [[0, 0], ...layers.map(([, left, top]) => [left, top])];
-    images.forEach((image, k) => this.canvas.getContext("2d").drawImage(image, ...places[k]));
+    for (const layer of layers) this.canvas.getContext("2d").drawImage(...layer);
     this.canvas.setAttribute("aria-label", alt);
     this.canvas.dataset.number = number;
     return Object.assign(this.canvas, { frame: { alt, summary } });
