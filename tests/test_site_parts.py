@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 from PIL import Image
-from site_books import ROOT, check_frames
+from site_books import ROOT, check_frames, same_picture
 
 from medn_edu.course.gallery import EXHIBITS
 from medn_edu.course.site.cells import explorers
@@ -240,11 +240,7 @@ def test_what_a_page_has_of_a_notebook(tmp_path: Path) -> None:
     assert "moves" not in figure.replace("medn-moves", "")
     src = html.fromstring(figure).xpath("//img")[0].get("src")
     png = base64.b64decode(picture()["data"]["image/png"])
-    saved, shown = (
-        Image.open(io.BytesIO(png)),
-        Image.open((tmp_path / "extra" / "pages" / src).resolve()),
-    )
-    assert (np.asarray(shown.convert("RGB")) == np.asarray(saved.convert("RGB"))).all()
+    assert same_picture(png, (tmp_path / "extra" / "pages" / src).resolve().read_bytes())
 
 
 @pytest.mark.parametrize(
