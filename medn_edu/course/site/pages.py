@@ -28,8 +28,8 @@ PAPERS = (
 """The study figures that do so: images, heat maps, and shades that are named."""
 
 _NO_CODE = (
-    "\n\n*This page runs no code, and its figures show pictures that were drawn beforehand. To run "
-    "cells, and to have answers checked, open the notebook by one of the links above.*"
+    "\n\n*This page runs no code: its figures were drawn beforehand. To run cells and have your answers "
+    "checked, open the notebook with one of the links above.*"
 )
 ASKS_THERE = "*A running notebook asks for your guess here.*\n"
 _LISTED = ("README", "claims", "studies", "theorems", "measured", "how-to-add")
@@ -227,7 +227,7 @@ def _lessons(lessons: Mapping[str, Any]) -> list[str]:
         return []
     parts = [
         '<div class="medn-lessons" hidden>',
-        "<p><b>Show me.</b> Each button sets what it says, and all else as at the start:</p>",
+        "<p><b>Show me.</b> Each button sets what it says and resets everything else:</p>",
     ]
     for move, lesson in lessons.items():
         positions = html.escape(json.dumps(lesson["positions"]))
